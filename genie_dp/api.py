@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
-from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.private_prior import PriorFile, load_prior
@@ -175,30 +174,17 @@ def paraphrase(
         GenieError: a mistake in a file, a setting out of its range or of another maker (R040), or
             unknown (R043).
     """
-    from genie_dp.paraphrase import run as stage
     from genie_dp.paraphrase.config import ParaphraseConfig
-    from genie_dp.paraphrase.shown import canonical_of
-    from genie_dp.private.ledger.guard import private_inputs
+    from genie_dp.paraphrase.run import Paraphrase
 
     config = config_of(ParaphraseConfig, {"number": number, **settings})
-    if conflict := config.conflict():
-        raise GenieError(Problem("R040", conflict))
-    name = language or files.language_of(library)
-    given = rows_of(rows)
-    canonical = canonical_of(name, lambda: files.library_from(library, language=language))
-
-    def save(output: Output, jobs: int) -> Result:
-        inputs = [given.file()]
-        private = private_inputs(inputs)
-        result = stage.run(
-            config, inputs, output,
-            language=name, canonical=canonical, predictor=predictor,
-            private=private.fields(), resume=output.resume, jobs=jobs, progress=progress,
-        )  # fmt: skip
-        return replace(result, notes=tuple(private.lines()))
-
-    about = f"paraphrases, at most {config.number} a row"
-    return Rows(None, about, sources=given.sources, save=save)
+    stage = Paraphrase(
+        inputs=(), config=config, language=language or files.language_of(library),
+        load_library=partial(files.library_from, library, language=language),
+        load_predictor=None if predictor is None else lambda: predictor,
+    )  # fmt: skip
+    about = f"paraphrases, at most {number} a row"
+    return _rows_made_of([rows_of(rows)], stage, about, progress)
 
 
 @takes_settings("genie_dp.augment.config.AugmentConfig")

@@ -19,7 +19,8 @@ from genie_dp.located import as_yaml
 Config = TypeVar("Config")
 Function = TypeVar("Function", bound=Callable[..., Any])
 _UNIONS = (types.UnionType, typing.Union)
-_NO_INPUT = ("", "flag", "text", "skills", "locale", "weights")  # values of settings
+# Kinds of values that are settings of how a stage works, and none of what it works on.
+_NO_INPUT = ("", "flag", "text", "skills", "locale", "weights", "file of settings")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 

@@ -117,7 +117,9 @@ class Augment(Stage):
     work = "genie_dp.augment.run:run"
     output = RESUMABLE_ROWS
 
-    inputs: tuple[str, ...] = setting((), "Files of rows.", value="rows", metavar="INPUT...")
+    inputs: tuple[str, ...] = setting(
+        (), "Files of rows.", value="rows", is_argument=True, metavar="INPUT..."
+    )
     private: Mapping[str, Any] = field(default_factory=dict)
     library: Library = setting(REQUIRED, "Skills of the programs.", value="library")
     language: str = DEFAULT_LANGUAGE

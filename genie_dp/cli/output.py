@@ -1,18 +1,16 @@
 """What commands tell: problems, progress, what was made."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import click
 
 from genie_dp.errors import Problem, problems_as_json, render_problem
 from genie_dp.languages.library import Library
-from genie_dp.run.stage import Result, show_progress
+from genie_dp.run.stage import Result
 
 Format = Literal["text", "json"]
-Row = TypeVar("Row")
 
 
 def show_problems(
@@ -53,11 +51,3 @@ def told_private(names: Iterable[str | Path | None]) -> dict[str, list[str]]:
     for line in private.lines():
         click.echo(line, err=True)
     return private.fields()
-
-
-@contextmanager
-def progress(
-    rows: Iterable[Row], *, label: str, total: int | None = None
-) -> Iterator[Iterable[Row]]:
-    """Show how many rows went by (`run.stage.show_progress`)."""
-    yield show_progress(rows, label=label, total=total, show=True)

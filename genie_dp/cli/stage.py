@@ -57,6 +57,13 @@ def _read_weights(file: Path) -> Any:
     return read_weights(file)
 
 
+def _predictor_at_need(folder: Path) -> Any:
+    """Return what reads a trained parser, which gives the best program of a sentence."""
+    from genie_dp.parser.parser import BestProgram
+
+    return partial(BestProgram.from_folder, folder)
+
+
 def _parser_folder(folder: Path) -> Any:
     """Return the folder of a trained parser, which is read when the stage needs it."""
     from genie_dp.parser.parser import BestProgram
@@ -73,6 +80,8 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
     "skills": SKILLS,
     "text": click.STRING,
     "parser": _ReadPath(_parser_folder, is_folder=True),
+    "file of settings": FILE,
+    "predictor": _ReadPath(_predictor_at_need, is_folder=True),
     "prior": _ReadPath(_read_prior),
     "weights": _ReadPath(_read_weights),
 }
@@ -172,17 +181,6 @@ def _take_library_by_language(stage: type[Stage], options: Options) -> Options:
     return {"load_library": partial(load_library_of, **given)}
 
 
-def _rows_argument(command: Any) -> Any:
-    return click.argument("inputs", nargs=-1, metavar="INPUT...")(command)
-
-
-def _take_rows(stage: Any, options: Options) -> Options:
-    """Tell which of the rows are private, unless none are written."""
-    inputs = options.pop("inputs")
-    is_shown = any(options.get(name) for name in ("preview", "list_values"))
-    return {"inputs": inputs, "private": {} if is_shown else told_private(inputs)}
-
-
 def _report_option(command: Any) -> Any:
     return click.option(
         "--report", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
@@ -200,6 +198,15 @@ def _take_report(stage: Any, options: Options) -> Options:
     }
 
 
+def _take_library_at_need(stage: Any, options: Options) -> Options:
+    from genie_dp.cli.inputs import load_library_of
+
+    language, skills = options.pop("language"), options.pop("skills")
+    skip_broken = options.pop("skip_broken")
+    load = partial(load_library_of, language, skills, skip_broken=skip_broken)
+    return {"load_library": load, "language": language}
+
+
 GROUPS: Mapping[str, Group] = {
     "about": Group(card_options, _take_about),
     "inputs": Group(_files_options, _take_inputs),
@@ -209,7 +216,7 @@ GROUPS: Mapping[str, Group] = {
     # The fields have the names of the options.
     "paths": Group(_files_options, lambda stage, options: {}),
     "listener": Group(_listener_options, _take_listener),
-    "rows": Group(_rows_argument, _take_rows),
+    "library at need": Group(library_options, _take_library_at_need),
     "report of rows": Group(_report_option, _take_report),
 }
 
@@ -223,6 +230,9 @@ def command_of(stage: type[Stage]) -> click.Command:
     def run(**options: Any) -> int:
         output = _take_output(stage.output, options)
         given: Options = {}
+        if read := [options[name] for name in settings if settings[name].value == "rows"]:
+            private = told_private(name for one in read for name in _names_in(one))
+            given |= {"private": private} if "private" in hints else {}
         for group in filter(None, groups.values()):
             given |= group.take(stage, options)
         given |= {name: value for name, value in options.items() if value not in (None, ())}
@@ -249,6 +259,10 @@ def command_of(stage: type[Stage]) -> click.Command:
         command = of_project(stage.without_project)(command)
     name = stage.command.rpartition(" ")[2]
     return click.command(name, help=stage.help())(command)
+
+
+def _names_in(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
 
 
 def _parameter(field: "Field[Any]", hint: Any, setting: Setting) -> Callable[[Any], Any]:

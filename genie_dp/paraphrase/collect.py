@@ -3,13 +3,14 @@
 import hashlib
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.library import Library
 from genie_dp.paraphrase.checks import (
     FAULTS,
     CheckConfig,
@@ -18,7 +19,13 @@ from genie_dp.paraphrase.checks import (
     faults_of,
 )
 from genie_dp.paraphrase.config import CollectConfig, WorkerSettings
-from genie_dp.paraphrase.shown import Canonical, ShownRow, paraphrase_of, read_shown_by_id
+from genie_dp.paraphrase.shown import (
+    Canonical,
+    ShownRow,
+    canonical_of,
+    paraphrase_of,
+    read_shown_by_id,
+)
 from genie_dp.paraphrase.tables import (
     TableLine,
     guard_formula,
@@ -26,11 +33,13 @@ from genie_dp.paraphrase.tables import (
     unguard_formula,
     write_table,
 )
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.records import DEFAULT_LANGUAGE, Example
 from genie_dp.rows import check_parquet, format_of, to_json, write_rows
 from genie_dp.run.files import refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.run.stage import Output, Result
+from genie_dp.stage.kernel import OutputOption, Stage
 
 Reason = Literal["bad-worker", "voted-different", "too-few-votes"]
 # Every reason why a paraphrase is refused, with what it means in a report.
@@ -467,92 +476,120 @@ class CollectResult(Result):
             )
 
 
-def run(
-    config: CollectConfig,
-    results: Sequence[str],
-    chosen: str,
-    output: Output,
-    *,
-    votes: Sequence[str] = (),
-    language: str = DEFAULT_LANGUAGE,
-    canonical: Canonical = lambda program: program,
-    rejects: str | None = None,
-    review: str | None = None,
-    review_votes: str | None = None,
-    report: str | None = None,
-    private: Mapping[str, Any] | None = None,
-) -> CollectResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collect(Stage):
     """Check what workers wrote, and write the good paraphrases as rows.
 
-    Args:
-        config: which are good.
-        results: files of results of paraphrase batches.
-        chosen: the file of the rows that were shown.
-        output: where the good paraphrases go.
-        votes: files of results of the validation tasks.
-        language: of the programs, for the report.
-        canonical: brings a program whose placeholders were renumbered into its canonical form.
-        rejects: a table for the refused ones, with reasons.
-        review, review_votes: tables of the assignments with Approve or Reject, to upload.
-        report: where the report goes; the manifest holds it, too.
-        private: what the manifest says of private rows among those shown.
+    RESULTS are the results of paraphrase batches, as Mechanical Turk exports them. Values become
+    placeholders again, numbered from left to right.
 
-    Raises:
-        GenieError: settings that do not go together (R040), an output that is there (Y022) or is an
-            input (D027), results that are none (P010 to P012), two rows of one id (P008).
+    \b
+    genie-dp data paraphrase collect results.csv --chosen chosen.jsonl -o paraphrases.jsonl
+
+    Attributes:
+        load_library: gives the skills, by which programs become canonical.
+        private: what the manifest says of private rows among those shown.
     """
-    refuse_overlap(
-        (output.target, rejects, review, review_votes, report), (*results, *votes, chosen)
+
+    command = "paraphrase collect"
+    output = OutputOption(
+        "Where the good paraphrases go, as JSON lines or, by the name, TSV or Parquet.",
+        default="-",
+        metavar="FILE|URL|-",
+        overwrite="Replace the outputs.",
     )
-    output.refuse_existing(rejects, review, review_votes, report)
-    conflict = "--review-votes needs --votes" if review_votes and not votes else config.conflict()
-    if conflict:
-        raise GenieError(Problem("R040", conflict))
-    if format_of(output.target) == "parquet":
-        check_parquet()
-    rows = read_shown_by_id(chosen)
-    batch = read_results(results)
-    collection = collect(answers_of(batch, rows), rows, config)
-    counts = None
-    if votes:
-        vote_batch = read_results(votes)
-        ids = {judged.answer.id for judged in collection.judged}
-        cast = votes_of(vote_batch, ids)
-        counts = count_votes(cast, wrong_controls=config.wrong_controls)
-        collection = apply_votes(collection, counts, threshold=config.threshold)
-    lines = (to_json(row) + "\n" for row in rows_of(collection.accepted, canonical))
-    write_rows(lines, "jsonl", output.target, format_of(output.target))
-    if rejects:
-        write_table(rejects, REJECT_COLUMNS, map(_reject_cells, collection.rejected))
-    if review:
-        why = _why_rejected(collection)
-        write_table(review, review_columns(batch), review_rows(batch, why))
-    if review_votes and counts is not None:
-        text = "Sentences that are surely the same, or surely different, were judged otherwise."
-        why = dict.fromkeys(sorted(counts.discarded), text)
-        write_table(review_votes, review_columns(vote_batch), review_rows(vote_batch, why))
-    data = {
-        "command": "paraphrase collect",
-        "version": __version__,
-        "results": list(results),
-        "chosen": chosen,
-        "hashes": hashes_of((*results, *votes, chosen)),
-        "config": {
-            "bad": config.bad,
-            "of": config.of,
-            "copy_distance": config.copy_distance,
-            "duplicate_distance": config.duplicate_distance,
-            "language": language,
-            "any_language": config.any_language,
-            "language_model": config.language_model,
-        },
-        **_report(config, batch, collection, counts, len(rows)),
-    }
-    manifest = "" if output.target == "-" else manifest_of(output.target)
-    for target in (report, manifest):
-        if target:
-            write_json(target, {**data, **(private or {})})
-    return CollectResult(output.target, data)
+
+    results: tuple[str, ...] = setting(
+        REQUIRED, "Results of paraphrase batches.", is_argument=True, metavar="RESULTS..."
+    )
+    chosen: str = setting(REQUIRED, "The rows that were shown.", value="rows", metavar="CHOSEN")
+    load_library: Callable[[], Library] = setting(
+        REQUIRED, "Skills of the programs.", value="library at need"
+    )
+    language: str = DEFAULT_LANGUAGE
+    config: CollectConfig = setting(CollectConfig(), "Which are good.", value="settings")
+    votes: tuple[str, ...] = setting((), "Results of the validation tasks.", metavar="RESULTS")
+    rejects: str | None = setting(
+        None, "Where the refused paraphrases go, with reasons.", metavar="CSV"
+    )
+    review: str | None = setting(
+        None, "Where the assignments go with Approve or Reject, to upload.", metavar="CSV"
+    )
+    review_votes: str | None = setting(
+        None, "The same for the assignments of the validation tasks.", metavar="CSV"
+    )
+    report: str | None = setting(None, "Where the report goes.", metavar="JSON")
+    private: Mapping[str, Any] = field(default_factory=dict)
+
+    def conflict(self, target: str | None = None) -> str | None:
+        """Refuse a review of votes without votes, and limits that do not go together."""
+        if self.review_votes and not self.votes:
+            return "--review-votes needs --votes"
+        return self.config.conflict()
+
+    def run(self, output: Output, *, progress: bool | None = None) -> CollectResult:
+        """Check what workers wrote, and write the good paraphrases as rows.
+
+        Raises:
+            GenieError: an output that is there (Y022) or is an input (D027), results that are none
+                (P010 to P012), two rows of one id (P008).
+        """
+        others = (self.rejects, self.review, self.review_votes, self.report)
+        read = (*self.results, *self.votes, self.chosen)
+        refuse_overlap((output.target, *others), read)
+        output.refuse_existing(*others)
+        if format_of(output.target) == "parquet":
+            check_parquet()
+        rows = read_shown_by_id(self.chosen)
+        batch = read_results(self.results)
+        collection = collect(answers_of(batch, rows), rows, self.config)
+        counts = None
+        if self.votes:
+            vote_batch = read_results(self.votes)
+            ids = {judged.answer.id for judged in collection.judged}
+            wrong = self.config.wrong_controls
+            counts = count_votes(votes_of(vote_batch, ids), wrong_controls=wrong)
+            collection = apply_votes(collection, counts, threshold=self.config.threshold)
+            if self.review_votes:
+                _write_vote_review(self.review_votes, vote_batch, counts)
+        canonical = canonical_of(self.language, self.load_library)
+        lines = (to_json(row) + "\n" for row in rows_of(collection.accepted, canonical))
+        write_rows(lines, "jsonl", output.target, format_of(output.target))
+        if self.rejects:
+            write_table(self.rejects, REJECT_COLUMNS, map(_reject_cells, collection.rejected))
+        if self.review:
+            why = _why_rejected(collection)
+            write_table(self.review, review_columns(batch), review_rows(batch, why))
+        data = {
+            "command": "paraphrase collect",
+            "version": __version__,
+            "results": list(self.results),
+            "chosen": self.chosen,
+            "hashes": hashes_of(read),
+            "config": _limits(self),
+            **_report(self.config, batch, collection, counts, len(rows)),
+        }
+        manifest = "" if output.target == "-" else manifest_of(output.target)
+        for target in filter(None, (self.report, manifest)):
+            write_json(target, {**data, **self.private})
+        return CollectResult(output.target, data)
+
+
+def _write_vote_review(target: str, batch: BatchResults, counts: VoteCounts) -> None:
+    text = "Sentences that are surely the same, or surely different, were judged otherwise."
+    why = dict.fromkeys(sorted(counts.discarded), text)
+    write_table(target, review_columns(batch), review_rows(batch, why))
+
+
+_LIMITS = (
+    "bad", "of", "copy_distance", "duplicate_distance", "language", "any_language",
+    "language_model",
+)  # fmt: skip
+
+
+def _limits(stage: Collect) -> dict[str, Any]:
+    known = {**asdict(stage.config), "language": stage.language}
+    return {name: known[name] for name in _LIMITS}
 
 
 def _reject_cells(judged: JudgedParaphrase) -> dict[str, str]:

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from genie_dp.errors import GenieError, Problem
 from genie_dp.locale import DEFAULT, locale_from
-from genie_dp.recipe import check_settings, setting
+from genie_dp.recipe import check_settings, setting, settings_of
 
 METHODS = ("rules", "lexical", "model", "endpoint")
 TYPED = ("model", "endpoint")  # those whose paraphrases are text as people type it
@@ -21,7 +22,6 @@ _BELONGS: Mapping[str, tuple[str, ...]] = {
     "at_once": ("endpoint",), "per_minute": ("endpoint",), "retries": ("endpoint",),
     "price_in": ("endpoint",), "price_out": ("endpoint",),
 }  # fmt: skip
-OPTION_NAMES = {"rule_files": "rules"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,11 @@ class ParaphraseConfig:
     )
     number: int = setting(3, "Paraphrases of each row, at most.", least=1, metavar="N")
     rule_files: tuple[Path, ...] = setting(
-        (), "Rules of your own, beside the shipped ones.", metavar="FILE"
+        (),
+        "Rules of your own, beside the shipped ones.",
+        metavar="FILE",
+        option="rules",
+        value="file of settings",
     )
     only_my_rules: bool = setting(False, "Leave the shipped rules out.")
     lexicon: str | None = setting(
@@ -65,7 +69,10 @@ class ParaphraseConfig:
         metavar="NAME|DIR",
     )
     prompt: Path | None = setting(
-        None, "Text with {sentence} for a model, with {number} for an endpoint.", metavar="FILE"
+        None,
+        "Text with {sentence} for a model, with {number} for an endpoint.",
+        metavar="FILE",
+        value="file of settings",
     )
     temperature: float | None = setting(None, "Of sampling [1.0; 0.9].", least=0, most=5)
     device: str | None = setting(None, "Of the model: cpu, cuda, cuda:1 .. [auto].", metavar="NAME")
@@ -97,7 +104,7 @@ class ParaphraseConfig:
     )
     any_language: bool = setting(False, "Do not ask a model or an endpoint for English.")
     locale: str = setting(
-        DEFAULT, "Language of the sentences, or a file of its words.", metavar="LANGUAGE|FILE"
+        DEFAULT, "Language of the sentences, or a file of its words.", value="locale"
     )
     seed: int = setting(0, "The same rows and seed give the same bytes.")
 
@@ -144,7 +151,8 @@ class ParaphraseConfig:
 
 
 def _option(name: str) -> str:
-    return f"--{OPTION_NAMES.get(name, name).replace('_', '-')}"
+    option = settings_of(ParaphraseConfig)[name].option or name
+    return f"--{option.replace('_', '-')}"
 
 
 # ------------------------------------------------------------------------- choosing sentences
@@ -168,32 +176,56 @@ class SelectionRate:
             message = "expected count >= 0 and share in [0, 1], got"
             raise ValueError(f"{message} {self.count} and {self.share}")
 
+    @classmethod
+    def parse(cls, text: str) -> "SelectionRate":
+        """Return `N` sentences of each signature, or one of `N%` of the signatures.
+
+        Raises:
+            GenieError: R040.
+        """
+        try:
+            return cls(1, float(text[:-1]) / 100) if text.endswith("%") else cls(int(text))
+        except ValueError:
+            message = f"{text!r} is neither a number such as 20 nor a share such as 5%"
+            raise GenieError(Problem("R040", message)) from None
+
     def __str__(self) -> str:
         return str(self.count) if self.share == 1 else f"{self.share * 100:g}%"
+
+
+def _file(help: str, *, metavar: str = "FILE") -> Any:
+    return setting(None, help, metavar=metavar, value="file of settings")
+
+
+def _rate(default: SelectionRate, help: str, option: str) -> Any:
+    return setting(default, help, option=option, metavar="N|%", parse=SelectionRate.parse)
 
 
 @dataclass(frozen=True, slots=True)
 class SelectConfig:
     """How many sentences of which signatures are chosen."""
 
-    query: SelectionRate = setting(
+    query: SelectionRate = _rate(
         SelectionRate(50),
         "Sentences of each query that stands alone, or a share such as 5% [50].",
+        "per-query",
     )
-    action: SelectionRate = setting(
-        SelectionRate(20), "The same of each action that stands alone [20]."
+    action: SelectionRate = _rate(
+        SelectionRate(20), "The same of each action that stands alone [20].", "per-action"
     )
-    easy_pair: SelectionRate = setting(
-        SelectionRate(10), "The same of each pair of two easy functions [10]."
+    easy_pair: SelectionRate = _rate(
+        SelectionRate(10), "The same of each pair of two easy functions [10].", "easy-pairs"
     )
-    mixed_pair: SelectionRate = setting(
-        SelectionRate(1), "The same of each pair of an easy and another function [1]."
+    mixed_pair: SelectionRate = _rate(
+        SelectionRate(1),
+        "The same of each pair of an easy and another function [1].",
+        "mixed-pairs",
     )
-    other_pair: SelectionRate = setting(
-        SelectionRate(1, 0.05), "The same of pairs without an easy function [5%]."
+    other_pair: SelectionRate = _rate(
+        SelectionRate(1, 0.05), "The same of pairs without an easy function [5%].", "other-pairs"
     )
-    triple: SelectionRate = setting(
-        SelectionRate(1, 0.10), "The same of three functions and more [10%]."
+    triple: SelectionRate = _rate(
+        SelectionRate(1, 0.10), "The same of three functions and more [10%].", "triples"
     )
     max_words: int | None = setting(30, "Leave out longer sentences.", least=1)
     unrelated: bool = setting(False, "Keep compounds whose functions have nothing in common.")
@@ -201,18 +233,15 @@ class SelectConfig:
         (),
         "Only rows whose templates belong to this subset of flagged templates [paraphrase].",
         metavar="NAME",
+        option="subset",
     )
-    easy: Path | None = setting(None, "Functions that people understand.", metavar="FILE")
-    hard: Path | None = setting(
-        None, "Functions that need an easy one beside them.", metavar="FILE"
+    easy: Path | None = _file("Functions that people understand.")
+    hard: Path | None = _file("Functions that need an easy one beside them.")
+    leave_out: Path | None = _file("Functions that are not asked for.")
+    categories: Path | None = _file(
+        "Skill or function, and a category: those that share one are related.", metavar="TSV"
     )
-    leave_out: Path | None = setting(None, "Functions that are not asked for.", metavar="FILE")
-    categories: Path | None = setting(
-        None,
-        "Skill or function, and a category: those that share one are related.",
-        metavar="TSV",
-    )
-    constants: Path | None = setting(None, "Example values: key, value and display.", metavar="TSV")
+    constants: Path | None = _file("Example values: key, value and display.", metavar="TSV")
     seed: int = setting(0, "Of the choice and the values.")
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from genie_dp import __version__
 from genie_dp.english.frames import frames_of
 from genie_dp.english.rules import rule_set
 from genie_dp.english.rules_syntax import RuleFile, parse_rules
-from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.library import Library
 from genie_dp.locale import locale_from
 from genie_dp.paraphrase.auto import (
     AutoConfig,
@@ -33,14 +33,16 @@ from genie_dp.paraphrase.config import TYPED, ParaphraseConfig
 from genie_dp.paraphrase.journal import Journal, Usage, open_journal
 from genie_dp.paraphrase.lexicons import lexicon_named
 from genie_dp.paraphrase.rules import Results, RuleParaphraser, shipped_files
-from genie_dp.paraphrase.shown import Parts, RowsFile
+from genie_dp.paraphrase.shown import Parts, RowsFile, canonical_of
 from genie_dp.paraphrase.tables import guard_formula, write_table
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.records import DEFAULT_LANGUAGE, Example
 from genie_dp.rows import rows_format, to_json, write_rows
 from genie_dp.run.files import refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.run.stage import Output, Result, holds_output, show_progress
 from genie_dp.run.workers import in_processes
+from genie_dp.stage.kernel import OutputOption, Stage, jobs_setting
 from genie_dp.synthesis.sentence_hashes import SentenceHashes
 from genie_dp.texts import read_text
 
@@ -201,88 +203,135 @@ class ParaphraseBlock:
     tally: AutoTally
 
 
-@holds_output
-def run(
-    config: ParaphraseConfig,
-    inputs: Sequence[str],
-    output: Output,
-    *,
-    language: str = DEFAULT_LANGUAGE,
-    canonical: Callable[[str], str] = lambda program: program,
-    predictor: RoundTripParser | None = None,
-    rejects: str | None = None,
-    answers: str | None = None,
-    resume: bool = False,
-    private: Mapping[str, Any] | None = None,
-    jobs: int = 1,
-    progress: bool | None = None,
-) -> ParaphraseResult:
-    """Read rows, paraphrase, check and write; the bytes do not depend on `jobs`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paraphrase(Stage):
+    """Paraphrase rows automatically.
 
-    Args:
-        config: what makes the paraphrases, and how many.
-        inputs: files or URLs of rows, with example values or without.
-        output: where the paraphrases go.
-        language: of the programs.
-        canonical: brings a program whose placeholders were renumbered into its canonical form.
-        predictor: a parser that must read a paraphrase as the program of its sentence.
-        rejects: a table for the refused ones, with reasons.
-        answers: where answers of a model or service are kept; None for beside the output.
-        resume: use the answers of an earlier run; it goes with `overwrite` of the output.
+    ROWS are files or URLs of synthesized rows (JSON lines, TSV or Parquet), or what `paraphrase
+    select` chose; models and services do better with the example values that it puts in. What fails
+    the checks of crowd paraphrases, or is a sentence that has another program already, is left
+    out and counted.
+
+    \b
+    genie-dp data paraphrase auto pairs.jsonl --number 3 --output paraphrases.jsonl
+    genie-dp data paraphrase auto chosen.jsonl --by endpoint \\
+        --base-url http://localhost:8000/v1 --model my-model --output paraphrases.jsonl
+
+    Attributes:
+        load_predictor: gives a parser that must read a paraphrase as the program of its sentence.
+        load_library: gives the skills; only models and services, which see values, need them.
         private: what the manifest says of private rows among the inputs.
-        jobs: processes that rewrite by rules and words; models and services take one.
-        progress: whether to show progress; None for on a terminal.
-
-    Raises:
-        GenieError: settings that do not go together (R040), an output that is there (Y022), is an
-            input (D027) or cannot be written; mistakes in rules, lexicon, prompt, model or address.
     """
-    started = time.monotonic()
-    if conflict := config.conflict():
-        raise GenieError(Problem("R040", conflict))
-    refuse_overlap((output.target, rejects, answers), inputs)
-    output.refuse_existing(rejects)
-    format = rows_format(output.target, output.format, what="paraphrases")
-    journal = _journal(config, output, answers, resume=resume)
-    paraphraser = paraphraser_of(config, journal)
-    files, seen = _read_once(inputs)
-    tally = AutoTally()
-    with TemporaryFile("w+", encoding="utf-8") as refused:
-        judged = partial(
-            paraphrase_rows,
-            paraphraser=paraphraser,
-            config=AutoConfig(config.number, checks_of(config)),
-            canonical=canonical,
-            predictor=predictor,
-        )
-        blocks_made = _blocks(
-            files, judged, by_rules=isinstance(paraphraser, RuleParaphraser), jobs=jobs
-        )
-        total = sum(-(-file.rows // _BLOCK) for file in files)
-        blocks = show_progress(blocks_made, label="paraphrase", total=total, show=progress)
-        write_rows(_deliver_lines(blocks, seen, tally, refused), "jsonl", output.target, format)
-        _write_rejects(rejects, refused)
-    manifest = {**_manifest(config, inputs, language, tally, journal), **(private or {})}
-    if output.target != "-":
-        write_json(manifest_of(output.target), manifest)
-    return ParaphraseResult(
-        output.target,
-        tally.rows,
-        tally.paraphrases,
-        tally.rows_without,
-        time.monotonic() - started,
-        dict(tally.faults),
-        manifest.get("usage", {}),
+
+    command = "paraphrase auto"
+    output = OutputOption(
+        "Where the paraphrases go, as JSON lines or, by the name, TSV or Parquet.",
+        default="-",
+        metavar="FILE|URL|-",
+        overwrite="Replace the outputs.",
     )
 
+    inputs: tuple[str, ...] = setting(
+        REQUIRED, "Files of rows.", value="rows", is_argument=True, metavar="ROWS..."
+    )
+    config: ParaphraseConfig = setting(
+        ParaphraseConfig(), "What makes the paraphrases.", value="settings"
+    )
+    jobs: int = jobs_setting()
+    answers: str | None = setting(
+        None,
+        "Where answers are kept for --resume [the output's name, .answers.jsonl].",
+        metavar="FILE",
+    )
+    uses_answers: bool = setting(
+        False,
+        "Use the answers of an earlier run, with --overwrite as well.",
+        option="resume",
+        value="flag",
+    )
+    load_library: Callable[[], Library] = setting(
+        REQUIRED, "Skills of the programs.", value="library at need"
+    )
+    language: str = DEFAULT_LANGUAGE
+    load_predictor: Callable[[], RoundTripParser | None] | None = setting(
+        None,
+        "Keep only what this trained parser reads as the program of the sentence.",
+        option="parser",
+        value="predictor",
+        metavar="FOLDER",
+    )
+    rejects: str | None = setting(
+        None, "Where the refused paraphrases go, with reasons.", metavar="CSV"
+    )
+    private: Mapping[str, Any] = field(default_factory=dict)
 
-def _journal(
-    config: ParaphraseConfig, output: Output, answers: str | None, *, resume: bool
-) -> Journal:
+    def conflict(self, target: str | None = None) -> str | None:
+        """Refuse settings of another method, and options of a run that do not go with it."""
+        by = self.config.by
+        if (conflict := self.config.conflict()) or target is None:
+            return conflict
+        if self.load_predictor is not None and self.jobs > 1:
+            return "--parser goes with --jobs 1: its network is in one process"
+        if by in TYPED:
+            several = f"--jobs does not go with --by {by}; see --batch-size, --at-once"
+            return several if self.jobs > 1 else None
+        for name, given in (("answers", self.answers), ("resume", self.uses_answers)):
+            if given:
+                return f"--{name} goes with --by {' or '.join(TYPED)}, not {by}"
+        return None
+
+    @holds_output
+    def run(self, output: Output, *, progress: bool | None = None) -> ParaphraseResult:
+        """Read rows, paraphrase, check and write; the bytes do not depend on `jobs`.
+
+        Raises:
+            GenieError: an output that is there (Y022), is an input (D027) or cannot be written;
+                mistakes in rules, lexicon, prompt, model or address.
+        """
+        started = time.monotonic()
+        config = self.config
+        refuse_overlap((output.target, self.rejects, self.answers), self.inputs)
+        output.refuse_existing(self.rejects)
+        format = rows_format(output.target, output.format, what="paraphrases")
+        journal = _journal(self, output)
+        paraphraser = paraphraser_of(config, journal)
+        files, seen = _read_once(self.inputs)
+        tally = AutoTally()
+        with TemporaryFile("w+", encoding="utf-8") as refused:
+            judged = partial(
+                paraphrase_rows,
+                paraphraser=paraphraser,
+                config=AutoConfig(config.number, checks_of(config)),
+                canonical=canonical_of(self.language, self.load_library),
+                predictor=self.load_predictor() if self.load_predictor else None,
+            )
+            blocks_made = _blocks(
+                files, judged, by_rules=isinstance(paraphraser, RuleParaphraser), jobs=self.jobs
+            )
+            total = sum(-(-file.rows // _BLOCK) for file in files)
+            blocks = show_progress(blocks_made, label="paraphrase", total=total, show=progress)
+            write_rows(_deliver_lines(blocks, seen, tally, refused), "jsonl", output.target, format)
+            _write_rejects(self.rejects, refused)
+        manifest = {**_manifest(self, tally, journal), **self.private}
+        if output.target != "-":
+            write_json(manifest_of(output.target), manifest)
+        return ParaphraseResult(
+            output.target,
+            tally.rows,
+            tally.paraphrases,
+            tally.rows_without,
+            time.monotonic() - started,
+            dict(tally.faults),
+            manifest.get("usage", {}),
+        )
+
+
+def _journal(stage: Paraphrase, output: Output) -> Journal:
     """Return the journal of answers; in memory for rules, and for outputs that are no files."""
-    name = answers or (f"{output.path}.answers.jsonl" if output.path else None)
-    if config.by not in TYPED or name is None:
+    name = stage.answers or (f"{output.path}.answers.jsonl" if output.path else None)
+    if stage.config.by not in TYPED or name is None:
         return Journal(None)
+    resume = stage.uses_answers or output.resume
     return open_journal(Path(name), resume=resume, overwrite=output.overwrite)
 
 
@@ -408,20 +457,15 @@ def _write_rejects(target: str | None, rejects: IO[str]) -> None:
     )
 
 
-def _manifest(
-    config: ParaphraseConfig,
-    inputs: Sequence[str],
-    language: str,
-    tally: AutoTally,
-    journal: Journal,
-) -> dict[str, Any]:
+def _manifest(stage: Paraphrase, tally: AutoTally, journal: Journal) -> dict[str, Any]:
+    config = stage.config
     lexicon = None if config.lexicon in _LEXICONS else config.lexicon
-    settings = {name: getattr(config, name) for name in _SETTINGS} | {"language": language}
+    settings = {name: getattr(config, name) for name in _SETTINGS} | {"language": stage.language}
     manifest = {
         "command": "paraphrase auto",
         "version": __version__,
-        "rows": list(inputs),
-        "hashes": hashes_of((*inputs, *config.rule_files, config.prompt, lexicon)),
+        "rows": list(stage.inputs),
+        "hashes": hashes_of((*stage.inputs, *config.rule_files, config.prompt, lexicon)),
         "config": {
             **{name: settings[name] for name in _ORDER if settings[name] is not None},
             "rules": [str(path) for path in config.rule_files],

@@ -23,6 +23,7 @@ from genie_dp.languages.library import Signature
 from genie_dp.paraphrase.config import SelectConfig, Sort
 from genie_dp.paraphrase.example_values import ExampleValues, read_constants
 from genie_dp.paraphrase.shown import to_line
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.records import Example
 from genie_dp.rows import read_rows
 from genie_dp.run.files import open_text, refuse_overlap
@@ -30,6 +31,7 @@ from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
 from genie_dp.skills.link import entity_kind
 from genie_dp.skills.model import SkillLibrary
+from genie_dp.stage.kernel import OutputOption, Stage
 from genie_dp.templates.ast import Template
 from genie_dp.templates.grammar import in_subset
 from genie_dp.templates.inputs import Inputs
@@ -411,70 +413,86 @@ class SelectResult(Result):
             yield f"  left out    {count:>7,}: {REASONS[reason]}"
 
 
-def run(
-    config: SelectConfig,
-    rows: Sequence[str],
-    inputs: Inputs,
-    output: Output,
-    *,
-    private: Mapping[str, Any] | None = None,
-    progress: bool | None = None,
-) -> SelectResult:
-    """Choose sentences, put example values in, and write them as JSON lines.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Select(Stage):
+    """Choose synthesized sentences to paraphrase, and put example values in.
 
-    Args:
-        config: how many of which.
-        rows: files or URLs of synthesized rows.
-        inputs: library and templates that the rows were made with.
-        output: where the chosen rows go.
+    ROWS are files or URLs of synthesized rows, as JSON lines, TSV or Parquet. The choice does not
+    depend on their order.
+
+    \b
+    genie-dp data paraphrase select pairs.jsonl --easy easy.txt --output chosen.jsonl
+
+    Attributes:
         private: what the manifest says of private rows among these.
-        progress: whether to show progress; None for on a terminal.
-
-    Raises:
-        GenieError: names of nothing in the lists (P005, P006, Y031), rows of other templates
-            (P007), two chosen rows of one id (P008), an output that is there (Y022) or is an input
-            (D027).
     """
-    refuse_overlap([output.target], rows)
-    output.refuse_existing()
-    rules = rules_of(config, inputs)
-    constants = config.constants
-    values = ExampleValues(
-        read_constants(read_text(constants), file=str(constants)) if constants else {},
-        inputs.library if isinstance(inputs.library, SkillLibrary) else None,
-        config.seed,
+
+    command = "paraphrase select"
+    output = OutputOption(
+        "Where the chosen rows go, as JSON lines.",
+        default="-",
+        metavar="FILE|URL|-",
+        overwrite="Replace the output.",
     )
-    selection = select(
-        show_progress(_read_rows(rows, inputs), label="rows", show=progress), rules, config
+
+    rows: tuple[str, ...] = setting(
+        REQUIRED, "Synthesized rows.", value="rows", is_argument=True, metavar="ROWS..."
     )
-    ids: set[str] = set()
-    for row in selection.rows:
-        if row.id in ids:  # results could not be told apart
-            hint = "give each an id of its own: genie-dp data convert rows.jsonl new.jsonl"
-            raise GenieError(Problem("P008", f"two rows have the id {row.id!r}", hint=hint))
-        ids.add(row.id)
-    lines = []
-    for row in selection.rows:
-        shown_row = values.show(row)
-        if shown_row is None:
-            counts = selection.signatures[row.functions]
-            counts.chosen -= 1
-            counts.left_out["values"] += 1
-        else:
-            lines.append(to_line(shown_row) + "\n")
-    with open_text(output.target) as out:
-        out.writelines(lines)
-    manifest = _manifest(config, rows, inputs, selection)
-    if output.target != "-":
-        write_json(manifest_of(output.target), {**manifest, **(private or {})})
-    counts_of_all = manifest["counts"]
-    return SelectResult(
-        output.target,
-        counts_of_all["rows"],
-        len(lines),
-        manifest["sorts"],
-        counts_of_all["left_out"],
+    inputs: Inputs = setting(
+        REQUIRED, "Library and templates that the rows were made with.", value="inputs"
     )
+    config: SelectConfig = setting(SelectConfig(), "How many of which.", value="settings")
+    private: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self, output: Output, *, progress: bool | None = None) -> SelectResult:
+        """Choose sentences, put example values in, and write them as JSON lines.
+
+        Raises:
+            GenieError: names of nothing in the lists (P005, P006, Y031), rows of other templates
+                (P007), two chosen rows of one id (P008), an output that is there (Y022) or is an
+                input (D027).
+        """
+        refuse_overlap([output.target], self.rows)
+        output.refuse_existing()
+        config, inputs = self.config, self.inputs
+        rules = rules_of(config, inputs)
+        constants = config.constants
+        values = ExampleValues(
+            read_constants(read_text(constants), file=str(constants)) if constants else {},
+            inputs.library if isinstance(inputs.library, SkillLibrary) else None,
+            config.seed,
+        )
+        selection = select(
+            show_progress(_read_rows(self.rows, inputs), label="rows", show=progress), rules, config
+        )
+        ids: set[str] = set()
+        for row in selection.rows:
+            if row.id in ids:  # results could not be told apart
+                hint = "give each an id of its own: genie-dp data convert rows.jsonl new.jsonl"
+                raise GenieError(Problem("P008", f"two rows have the id {row.id!r}", hint=hint))
+            ids.add(row.id)
+        lines = []
+        for row in selection.rows:
+            shown_row = values.show(row)
+            if shown_row is None:
+                counts = selection.signatures[row.functions]
+                counts.chosen -= 1
+                counts.left_out["values"] += 1
+            else:
+                lines.append(to_line(shown_row) + "\n")
+        with open_text(output.target) as out:
+            out.writelines(lines)
+        manifest = _manifest(config, self.rows, inputs, selection)
+        if output.target != "-":
+            write_json(manifest_of(output.target), {**manifest, **self.private})
+        counts_of_all = manifest["counts"]
+        return SelectResult(
+            output.target,
+            counts_of_all["rows"],
+            len(lines),
+            manifest["sorts"],
+            counts_of_all["left_out"],
+        )
 
 
 def rules_of(config: SelectConfig, inputs: Inputs) -> SelectionRules:

@@ -14,16 +14,17 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from genie_dp.errors import GenieError, Problem
 from genie_dp.paraphrase.checks import DEFAULT, CheckConfig
 from genie_dp.paraphrase.collect import answers_of, collect, read_results
 from genie_dp.paraphrase.config import TaskConfig, ValidationConfig
 from genie_dp.paraphrase.shown import ShownRow, ShownValue, read_shown_by_id
 from genie_dp.paraphrase.tables import guard_sentences, write_table
 from genie_dp.paraphrase.typed import forms
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.rng import stream
 from genie_dp.run.files import open_text, refuse_overlap
 from genie_dp.run.stage import Output, Result
+from genie_dp.stage.kernel import OutputOption, Stage
 
 
 def paraphrase_page(*, sentences: int, paraphrases: int, config: CheckConfig) -> str:
@@ -239,85 +240,121 @@ class TaskResult(Result):
         yield self.note
 
 
-def write_paraphrase_tasks(
-    config: TaskConfig, chosen: str, output: Output, *, page: str | None = None
-) -> TaskResult:
-    """Write a batch of tasks in which workers paraphrase sentences.
+_TASK_OUTPUT = OutputOption(
+    "Where the batch goes, as CSV.",
+    default="-",
+    metavar="FILE|URL|-",
+    overwrite="Replace the outputs.",
+)
 
-    Args:
-        config: sizes of the tasks.
-        chosen: the file of the rows to be shown.
-        output: where the batch goes, as CSV.
-        page: where the page of the task goes.
 
-    Raises:
-        GenieError: an output that is there (Y022) or is an input (D027), two rows of one id (P008).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParaphraseTasks(Stage):
+    """Write paraphrase tasks for Mechanical Turk: the batch as CSV, and the page.
+
+    CHOSEN is what `genie-dp data paraphrase select` wrote. The page goes into the source view of a
+    new project, the CSV is then published as a batch of it.
+
+    \b
+    genie-dp data paraphrase hits chosen.jsonl --output batch.csv --page task.html
     """
-    refuse_overlap((output.target, page), [chosen])
-    output.refuse_existing(page)
-    rows = tuple(read_shown_by_id(chosen).values())
-    batch = map(guard_sentences, paraphrase_tasks(rows, sentences=config.sentences))
-    tasks = write_table(output.target, paraphrase_columns(config.sentences), batch)
-    if page:
-        with open_text(page) as out:
-            out.write(
-                paraphrase_page(
-                    sentences=config.sentences, paraphrases=config.paraphrases, config=DEFAULT
-                )
+
+    command = "paraphrase hits"
+    output = _TASK_OUTPUT
+
+    chosen: str = setting(
+        REQUIRED, "The rows to be shown.", value="rows", is_argument=True, metavar="CHOSEN"
+    )
+    config: TaskConfig = setting(TaskConfig(), "Sizes of the tasks.", value="settings")
+    page: str | None = setting(None, "Where the page of the task goes.", metavar="HTML")
+
+    def run(self, output: Output, *, progress: bool | None = None) -> TaskResult:
+        """Write a batch of tasks in which workers paraphrase sentences.
+
+        Raises:
+            GenieError: an output that is there (Y022) or is an input (D027), two rows of one id
+                (P008).
+        """
+        config = self.config
+        refuse_overlap((output.target, self.page), [self.chosen])
+        output.refuse_existing(self.page)
+        rows = tuple(read_shown_by_id(self.chosen).values())
+        batch = map(guard_sentences, paraphrase_tasks(rows, sentences=config.sentences))
+        tasks = write_table(output.target, paraphrase_columns(config.sentences), batch)
+        if self.page:
+            page = paraphrase_page(
+                sentences=config.sentences, paraphrases=config.paraphrases, config=DEFAULT
             )
-    total = len(rows) * config.workers * config.paraphrases
-    note = (
-        f"{tasks:,} tasks of {len(rows):,} sentences -> {_name(output)}; "
-        f"with {config.workers} assignments per task they give {total:,} paraphrases"
-    )
-    return TaskResult(output.target, tasks, len(rows), total, note)
+            _write_page(self.page, page)
+        total = len(rows) * config.workers * config.paraphrases
+        note = (
+            f"{tasks:,} tasks of {len(rows):,} sentences -> {_name(output)}; "
+            f"with {config.workers} assignments per task they give {total:,} paraphrases"
+        )
+        return TaskResult(output.target, tasks, len(rows), total, note)
 
 
-def write_validation_tasks(
-    config: ValidationConfig,
-    results: Sequence[str],
-    chosen: str,
-    output: Output,
-    *,
-    page: str | None = None,
-) -> TaskResult:
-    """Write a batch of tasks in which workers vote on what others wrote.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationTasks(Stage):
+    """Write validation tasks: which paraphrases mean the same as the sentence?
 
-    Args:
-        config: sizes of the tasks, and which paraphrases are put to the vote.
-        results: files of results of paraphrase batches.
-        chosen: the file of the rows that were shown.
-        output: where the batch goes, as CSV.
-        page: where the page of the task goes.
+    RESULTS are the results of the paraphrase batch, as Mechanical Turk exports them; what passes
+    the checks is put to the vote, among a sentence known to be the same and one known to differ.
 
-    Raises:
-        GenieError: as `collect.run`.
+    \b
+    genie-dp data paraphrase validate-hits results.csv --chosen chosen.jsonl -o votes.csv
     """
-    refuse_overlap((output.target, page), [*results, chosen])
-    output.refuse_existing(page)
-    if conflict := config.conflict():
-        raise GenieError(Problem("R040", conflict))
-    rows = read_shown_by_id(chosen)
-    collection = collect(answers_of(read_results(results), rows), rows, config)
-    candidates: dict[str, list[VotableParaphrase]] = defaultdict(list)
-    for judged in collection.accepted:
-        answer = judged.answer
-        candidates[answer.row].append(VotableParaphrase(answer.id, answer.typed))
-    tasks = validation_tasks(
-        tuple(rows.values()), candidates, sentences=config.sentences,
-        paraphrases=config.paraphrases, seed=config.seed,
-    )  # fmt: skip
-    columns = validation_columns(config.sentences)
-    count = write_table(output.target, columns, map(guard_sentences, tasks))
-    if page:
-        with open_text(page) as out:
-            out.write(validation_page(sentences=config.sentences))
-    paraphrases = len(collection.accepted)
-    note = (
-        f"{count:,} tasks on {paraphrases:,} paraphrases of {len(candidates):,} sentences -> "
-        f"{_name(output)}"
+
+    command = "paraphrase validate-hits"
+    output = _TASK_OUTPUT
+
+    results: tuple[str, ...] = setting(
+        REQUIRED, "Results of paraphrase batches.", is_argument=True, metavar="RESULTS..."
     )
-    return TaskResult(output.target, count, len(candidates), paraphrases, note)
+    chosen: str = setting(REQUIRED, "The rows that were shown.", metavar="CHOSEN")
+    config: ValidationConfig = setting(
+        ValidationConfig(), "Sizes of the tasks, and what is put to the vote.", value="settings"
+    )
+    page: str | None = setting(None, "Where the page of the task goes.", metavar="HTML")
+
+    def conflict(self, target: str | None = None) -> str | None:
+        """Refuse limits that do not go together."""
+        return self.config.conflict()
+
+    def run(self, output: Output, *, progress: bool | None = None) -> TaskResult:
+        """Write a batch of tasks in which workers vote on what others wrote.
+
+        Raises:
+            GenieError: as `Collect.run`.
+        """
+        config = self.config
+        refuse_overlap((output.target, self.page), [*self.results, self.chosen])
+        output.refuse_existing(self.page)
+        rows = read_shown_by_id(self.chosen)
+        collection = collect(answers_of(read_results(self.results), rows), rows, config)
+        candidates: dict[str, list[VotableParaphrase]] = defaultdict(list)
+        for judged in collection.accepted:
+            answer = judged.answer
+            candidates[answer.row].append(VotableParaphrase(answer.id, answer.typed))
+        tasks = validation_tasks(
+            tuple(rows.values()), candidates, sentences=config.sentences,
+            paraphrases=config.paraphrases, seed=config.seed,
+        )  # fmt: skip
+        columns = validation_columns(config.sentences)
+        count = write_table(output.target, columns, map(guard_sentences, tasks))
+        if self.page:
+            _write_page(self.page, validation_page(sentences=config.sentences))
+        paraphrases = len(collection.accepted)
+        note = (
+            f"{count:,} tasks on {paraphrases:,} paraphrases of {len(candidates):,} sentences -> "
+            f"{_name(output)}"
+        )
+        return TaskResult(output.target, count, len(candidates), paraphrases, note)
+
+
+def _write_page(target: str, page: str) -> None:
+    with open_text(target) as out:
+        out.write(page)
 
 
 def _name(output: Output) -> str:

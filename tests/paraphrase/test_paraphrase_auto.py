@@ -5,6 +5,7 @@ import json
 import re
 import textwrap
 from collections import Counter
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -38,6 +39,7 @@ from genie_dp.records import Example, Slot
 from genie_dp.rng import KeyedRandom
 from genie_dp.rows import from_json, to_json
 from genie_dp.run.stage import Output
+from genie_dp.skills.model import SkillLibrary
 
 LOOSE = AutoConfig(3, CheckConfig(copy_distance=0, duplicate_distance=0, language=None))
 SENTENCES = [
@@ -235,11 +237,14 @@ def test_a_parser_refuses_what_it_reads_otherwise():
 def test_the_run_takes_a_parser_and_counts_what_it_refuses(tmp_path):
     out, program = tmp_path / "out.jsonl", "now => ( @com.gmail.inbox ) => notify"
     rows = [write(tmp_path / "rows.jsonl", [Example("S0", "show me my emails", program)])]
-    stage.run(ParaphraseConfig(number=4), rows, Output(str(out)))
+    made = stage.Paraphrase(
+        inputs=tuple(rows), config=ParaphraseConfig(number=4), load_library=SkillLibrary
+    )
+    made.run(Output(str(out)))
     first, *others = [row.utterance for row in read(out)]
     assert others
     again, predictor = Output(str(out), overwrite=True), Parser({first: program})
-    stage.run(ParaphraseConfig(number=4), rows, again, predictor=predictor)
+    replace(made, load_predictor=lambda: predictor).run(again)
     assert [row.utterance for row in read(out)] == [first]
     assert report_of(out)["faults"]["round-trip"] >= len(others)
 

@@ -9,12 +9,12 @@ from genie_dp.cli.commands import Entry
 
 STEPS: Mapping[str, Entry] = {
     "select": Entry(
-        "genie_dp.cli.paraphrase.select:command",
+        "genie_dp.paraphrase.select:Select",
         "Choose synthesized sentences to paraphrase, and put example values in.",
         "easy-pairs mixed-pairs other-pairs seed output",
     ),
     "hits": Entry(
-        "genie_dp.cli.paraphrase.hits:command",
+        "genie_dp.paraphrase.tasks:ParaphraseTasks",
         "Write paraphrase tasks for Mechanical Turk: the batch as CSV, and the page.",
         "sentences paraphrases workers page output",
     ),
@@ -28,17 +28,17 @@ STEPS: Mapping[str, Entry] = {
         "Write what people wrote on the local page as results that `collect` reads.",
     ),
     "validate-hits": Entry(
-        "genie_dp.cli.paraphrase.validate_hits:command",
+        "genie_dp.paraphrase.tasks:ValidationTasks",
         "Write validation tasks: which paraphrases mean the same as the sentence?",
         "page output",
     ),
     "collect": Entry(
-        "genie_dp.cli.paraphrase.collect:command",
+        "genie_dp.paraphrase.collect:Collect",
         "Check what workers wrote, and write the good paraphrases as rows.",
         "votes rejects report output",
     ),
     "auto": Entry(
-        "genie_dp.cli.paraphrase.auto:command",
+        "genie_dp.paraphrase.run:Paraphrase",
         "Paraphrase rows automatically.",
         "by number rules model seed jobs parser output",
     ),
