@@ -86,7 +86,6 @@ def node_sort(opener: str, label: str) -> str:
 
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?L?")
-_PLACE_NUMBER = re.compile(r"0|[1-9][0-9]*")  # NUMBER_01 is no placeholder: one has one spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,7 @@ def parse_type(text: str, entities: Collection[str] = ()) -> SlotType:
 def placeholder_type(token: str) -> SlotType | None:
     """Return the type of a placeholder such as NUMBER_0, or None for any other token."""
     stem, _, number = token.rpartition("_")
-    if not _PLACE_NUMBER.fullmatch(number):
+    if not ty.is_place_number(number):
         return None
     if stem.startswith(_ENTITY_STEM) and stem != _ENTITY_STEM:
         return name_type(stem.removeprefix(_ENTITY_STEM))
