@@ -41,7 +41,8 @@ def test_templates_are_guessed_from_names_and_descriptions(case, golden):
     cold = cold_start(library)
     templates = [line for line in cold.text.splitlines() if "COMMAND" not in line]
     starts = [i for i, line in enumerate(templates) if line.startswith(("//", "category"))]
-    body = "\n".join(templates[starts[1] :]).strip() if len(starts) > 1 else ""
+    after_head = starts[2:]  # the head is a comment of two lines
+    body = "\n".join(templates[after_head[0] :]).strip() if after_head else ""
     left = [f"{note.path}: {note.text}" for note in cold.notes if note.sort != "guess"]
     golden(case, "\n".join([body, *left]).replace("\n\n", "\n").strip())
 
