@@ -288,10 +288,7 @@ def train(
     """
     from genie_dp.parser.config import ParserConfig
     from genie_dp.parser.parser import Parser
-    from genie_dp.parser.recipe import config_of as parser_config
-    from genie_dp.parser.recipe import settings_of
-    from genie_dp.parser.rows import language_of
-    from genie_dp.parser.run import run
+    from genie_dp.parser.recipe import Train, settings_of
 
     check_names(ParserConfig, settings, without=_OF_TRAIN)
     given = settings_of(frozen_settings(ParserConfig, settings))
@@ -303,25 +300,16 @@ def train(
         given["start"] = str(start.folder if isinstance(start, Parser) else start)
     if prior is not None:
         given["prior"] = str(prior)
-    config = parser_config(Path(recipe) if recipe else None, [one.file() for one in learned], given)
-    name = language_of(config.inputs, language)
-    known = files.library_from(library, language=name)
+    stage = Train(
+        inputs=tuple(one.file() for one in learned), recipe=Path(recipe) if recipe else None,
+        given=given, load_library=lambda name: files.library_from(library, language=name),
+        load_templates=None if grammar is None else partial(_grammar, grammar),
+        language=language, spent=spent, licence=licence, device=device, threads=threads, jobs=jobs,
+    )  # fmt: skip
     with ExitStack() as stack:
         if output is None:
             output = f"{stack.enter_context(TemporaryDirectory(prefix='genie_dp-'))}/parser"
-        run(
-            config,
-            Output(str(output), resume=resume, overwrite=overwrite),
-            library=known,
-            templates=None if grammar is None else _grammar(grammar, known),
-            language=name,
-            spent=spent,
-            licence=licence,
-            device=device,
-            threads=threads,
-            jobs=jobs,
-            progress=progress,
-        )
+        stage.run(Output(str(output), resume=resume, overwrite=overwrite), progress=progress)
         parser = Parser.from_pretrained(output, device=device)
         finalize(parser, stack.pop_all().close)
     return parser

@@ -47,7 +47,7 @@ COMMANDS: Mapping[str, Entry] = {
         "size max-depth skills grammar prior seed jobs output",
     ),
     "train": Entry(
-        "genie_dp.cli.train:command",
+        "genie_dp.parser.recipe:Train",
         "Train a parser on rows of synthesize, paraphrase, augment and people.",
         "validation steps minutes start prior seed device jobs resume",
     ),

@@ -1,6 +1,6 @@
 """Commands of stages: an argument or option for each field, and the output option."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import Field, dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ import click
 from genie_dp.cli.options import (
     FILE,
     FOLDER,
+    GRAMMAR,
     SKILLS,
     card_options,
     exclusive_flags,
@@ -19,6 +20,7 @@ from genie_dp.cli.options import (
     locale_option,
     of_project,
     option_of_setting,
+    prior_option,
     project_here,
     skills_option,
 )
@@ -57,6 +59,12 @@ def _read_weights(file: Path) -> Any:
     return read_weights(file)
 
 
+def _read_spent(file: Path) -> Any:
+    from genie_dp.dataset.folder import AboutRows
+
+    return AboutRows(spent=file).guarantee()
+
+
 def _predictor_at_need(folder: Path) -> Any:
     """Return what reads a trained parser, which gives the best program of a sentence."""
     from genie_dp.parser.parser import BestProgram
@@ -83,6 +91,7 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
     "file of settings": FILE,
     "predictor": _ReadPath(_predictor_at_need, is_folder=True),
     "prior": _ReadPath(_read_prior),
+    "spent": _ReadPath(_read_spent),
     "weights": _ReadPath(_read_weights),
 }
 
@@ -207,6 +216,21 @@ def _take_library_at_need(stage: Any, options: Options) -> Options:
     return {"load_library": load, "language": language}
 
 
+def _templates_option(command: Any) -> Any:
+    return click.option(
+        "--grammar", multiple=True, type=GRAMMAR, metavar="FILE|DIR",
+        help="Templates that the rows were made of: by them the parser checks where texts end; "
+        "shipped for those that come with genie-dp. May be repeated.",
+    )(command)  # fmt: skip
+
+
+def _take_templates(stage: Any, options: Options) -> Options:
+    from genie_dp.templates.cache import inputs_of
+
+    grammar = options.pop("grammar")
+    return {"load_templates": partial(inputs_of, grammar=grammar)} if grammar else {}
+
+
 GROUPS: Mapping[str, Group] = {
     "about": Group(card_options, _take_about),
     "inputs": Group(_files_options, _take_inputs),
@@ -217,6 +241,7 @@ GROUPS: Mapping[str, Group] = {
     "paths": Group(_files_options, lambda stage, options: {}),
     "listener": Group(_listener_options, _take_listener),
     "library at need": Group(library_options, _take_library_at_need),
+    "templates at need": Group(_templates_option, _take_templates),
     "report of rows": Group(_report_option, _take_report),
 }
 
@@ -282,12 +307,15 @@ def _group_of(setting: Setting, name: str, hints: Mapping[str, Any]) -> Group | 
     """Return the options that give a field its value together; None where one option does."""
     if setting.value == "settings":
         return _settings_group(name, hints[name])
+    if setting.value == "parser settings":
+        return _parser_settings()
     return GROUPS.get(setting.value)
 
 
-def _settings_group(name: str, kind: type) -> Group:
+def _settings_group(name: str, kind: type, without: Collection[str] = ()) -> Group:
     """Return the options of the settings of a config, which is a field of a stage."""
-    declared, hints = settings_of(kind), get_type_hints(kind)
+    hints = get_type_hints(kind)
+    declared = {name: one for name, one in settings_of(kind).items() if name not in without}
 
     def add(command: Any) -> Any:
         for field in reversed([field for field in fields(kind) if field.name in declared]):
@@ -295,8 +323,50 @@ def _settings_group(name: str, kind: type) -> Group:
         return command
 
     def take(stage: Any, options: Options) -> Options:
-        values = {field: options.pop(field) for field in declared}
-        return {name: kind(**{k: value for k, value in values.items() if value not in (None, ())})}
+        return {name: kind(**_given(options, declared))}
+
+    return Group(add, take)
+
+
+def _given(options: Options, names: Iterable[str]) -> Options:
+    """Remove options, and return those that are given."""
+    values = {name: options.pop(name) for name in names}
+    return {name: value for name, value in values.items() if value not in (None, ())}
+
+
+# Settings of a parser that only recipes have.
+_OF_RECIPES = (
+    "held_out", "validation_rows", "validations", "language_model_epochs", "prepare", "beam",
+    "readings", "threshold",
+)  # fmt: skip
+# Settings of a parser that options turn off: option, name, help.
+_ABLATIONS = (
+    ("--no-types", "types", "Ablation: parameters without types."),
+    ("--positional", "keywords",
+     "Ablation: inputs by position; decoding is then unconstrained."),
+    ("--no-canonical", "canonical", "Ablation: inputs and conditions in any order."),
+)  # fmt: skip
+
+
+def _parser_settings() -> Group:
+    """Return the options of the settings of a parser, which stand in a recipe as well."""
+    from genie_dp.parser.config import ParserConfig
+
+    ablations = [name for _, name, _ in _ABLATIONS]
+    plain = _settings_group("", ParserConfig, (*_OF_RECIPES, *ablations))
+    names = set(settings_of(ParserConfig)) - set(_OF_RECIPES) | {"locale", "prior"}
+
+    def add(command: Any) -> Any:
+        command = locale_option(prior_option("Weigh rows")(command))
+        for option, name, text in reversed(_ABLATIONS):
+            command = click.option(
+                option, name, is_flag=True, flag_value=False, default=None, help=text
+            )(command)
+        return plain.add(command)
+
+    def take(stage: Any, options: Options) -> Options:
+        given = _given(options, names)
+        return {"given": given | ({"prior": str(given["prior"])} if "prior" in given else {})}
 
     return Group(add, take)
 

@@ -112,7 +112,7 @@ class ParserConfig:
         0.02, "Share of the rows to validate with where no file is named.", least=0, most=1
     )
     validation_rows: int = setting(500, "Rows to validate with, at most.", least=1)
-    architecture: str = setting("rnn", "Network.", choices=ARCHITECTURES)
+    architecture: str = setting("rnn", "Network.", choices=ARCHITECTURES, option="arch")
     network: Mapping[str, Any] = field(default_factory=dict)
     model: str = setting(
         "",
@@ -120,7 +120,11 @@ class ParserConfig:
         metavar="NAME|DIR",
     )
     lora_rank: int = setting(
-        0, "Train adapters of that rank only; 0 trains all.", least=0, metavar="RANK"
+        0,
+        "Train adapters of that rank only; 0 trains all.",
+        least=0,
+        metavar="RANK",
+        option="lora",
     )
     steps: int | None = setting(
         None,
@@ -150,6 +154,7 @@ class ParserConfig:
         "none",
         "A language model of the programs starts the decoder, or feeds it as well (Genie, 4.2).",
         choices=LANGUAGE_MODELS,
+        option="lm",
     )
     language_model_epochs: float = setting(3.0, "How long that is trained.", above=0)
     types: bool = setting(True, "Ablation: parameters without types (Genie, Table 3).")

@@ -1,12 +1,14 @@
-"""Recipes of parsers: YAML to settings and back."""
+"""Training as a stage, and recipes of parsers: YAML to settings and back."""
 
 import dataclasses
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages import language_names
+from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT
 from genie_dp.located import Located, read_located
 from genie_dp.parser import folder as files
@@ -19,13 +21,84 @@ from genie_dp.parser.config import (
     wrong,
 )
 from genie_dp.parser.rows import UNKNOWN, locale, wrong_settings
-from genie_dp.recipe import settings_as_yaml
+from genie_dp.recipe import REQUIRED, setting, settings_as_yaml
+from genie_dp.records import Spent
+from genie_dp.stage.kernel import RESUMABLE_ROWS, OutputOption, Stage
+from genie_dp.templates.inputs import Inputs
 
 # Steps of a network that begins with nothing, and of one that begins with the base.
 DEFAULT_STEPS, BASE_STEPS = 3_000, 600
 _BUDGETS = ("minutes", "steps", "epochs")
 # Settings that recipes of version 0.1 have, by their defaults.
 _GONE: tuple[tuple[str, Any], ...] = (("reader", "grammar"), ("curriculum", 0.0), ("groups", {}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Train(Stage):
+    """Train a parser on rows of synthesize, paraphrase, augment and people.
+
+    INPUTS are JSONL, TSV or Parquet, mixed by how many rows they have; a recipe may give ratios
+    and weights. The folder holds all that genie-dp parse needs.
+
+    \b
+    genie-dp train train.jsonl --output parser
+    genie-dp train --recipe examples/parser.yaml --seed 2 --output parser
+    torchrun --no-python --nproc-per-node 2 genie-dp train train.jsonl --epochs 3 --output parser
+
+    Attributes:
+        load_library: gives the skills, or the declarations, of the programs of a language.
+        load_templates: gives those by which the parser derives sentences before it asks its
+            network; None for the shipped English ones, where there are skills and the sentences
+            are English.
+    """
+
+    command = "train"
+    work = "genie_dp.parser.run:run"
+    output = OutputOption(
+        "Where the parser goes: network, skills, card. It appears when it is complete.",
+        metavar="FOLDER",
+        resume=RESUMABLE_ROWS.resume,
+        overwrite=RESUMABLE_ROWS.overwrite,
+    )
+
+    inputs: tuple[str, ...] = setting(
+        (), "Files to learn from.", is_argument=True, metavar="[INPUTS]..."
+    )
+    recipe: Path | None = setting(
+        None,
+        "Settings in YAML, such as examples/parser.yaml; options given here go before them.",
+        value="file",
+        metavar="FILE",
+    )
+    given: Mapping[str, Any] = setting(
+        {}, "Settings of `ParserConfig` that go before the recipe's.", value="parser settings"
+    )
+    load_library: Callable[[str], Library] = setting(
+        REQUIRED, "Skills of the programs.", value="library by language"
+    )
+    load_templates: Callable[[Library], Inputs] | None = setting(
+        None, "Templates that the rows were made of.", value="templates at need"
+    )
+    language: str | None = setting(
+        None, "Language of the programs [what the first row says].", choices=language_names()
+    )
+    spent: Spent | None = setting(
+        None, "Guarantee of rows of source private, as JSON.", value="spent", metavar="FILE"
+    )
+    licence: str = setting("", "Licence of the parser, for its card.")
+    device: str = setting("cpu", "cpu, cuda, cuda:1 ..", metavar="NAME")
+    threads: int = setting(1, "Of torch; the small networks gain nothing from more.", least=1)
+    jobs: int = setting(
+        1, "Processes that prepare rows; the result does not depend on it.", least=1
+    )
+
+    def config(self) -> ParserConfig:
+        """Return the settings of the parser.
+
+        Raises:
+            GenieError: N001 or N002, all that is wrong with them.
+        """
+        return config_of(self.recipe, self.inputs, self.given)
 
 
 def read_recipe(path: Path) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from genie_dp.parser.evidence import Evidence
 from genie_dp.parser.incomplete import add_incomplete
 from genie_dp.parser.parser import Parser, Use
 from genie_dp.parser.reading.grammar_reader import load_reader
-from genie_dp.parser.recipe import as_yaml
+from genie_dp.parser.recipe import Train, as_yaml
 from genie_dp.parser.refusal import add_refused
 from genie_dp.parser.rows import (
     NOW,
@@ -93,7 +93,9 @@ class TrainResult(Result):
     notes: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield what to tell a person: of several processes that train together, the first."""
+        if rank() > 0:
+            return
         right = "no rows to validate with"
         if self.accuracy is not None:
             kind = "validation" if self.is_real else "held-out"
@@ -168,51 +170,24 @@ class _Run:
         return plain
 
 
-def run(
-    config: ParserConfig,
-    output: Output,
-    *,
-    library: Library | None = None,
-    templates: Inputs | None = None,
-    language: str | None = None,
-    spent: Spent | None = None,
-    licence: str = "",
-    device: str = "cpu",
-    threads: int = 1,
-    jobs: int = 1,
-    progress: bool | None = None,
-) -> TrainResult:
-    """Prepare the rows of `config.inputs`, train, calibrate, and write the folder of a parser.
+def run(stage: Train, output: Output, *, progress: bool | None = None) -> TrainResult:
+    """Prepare the rows, train, calibrate, and write the folder of a parser.
 
     The folder appears when it is complete. An interrupted run goes on where it was, to the same
     weights (budgets in steps and epochs); the weights do not depend on `jobs`.
-
-    Args:
-        config: what is learned from, and how.
-        output: the folder.
-        library: the skills, or the declarations, of the programs; None for S-expressions without.
-        templates: those by which the parser derives sentences before it asks its network; None
-            for the shipped English ones, where there are skills and the sentences are English.
-        language: of the programs; None for what the first row says.
-        spent: the guarantee of rows of source private, and of `config.start`; None for that of the
-            prior, or of the start.
-        licence: of the parser, for its card.
-        device: where the network is trained, such as cuda.
-        threads: of torch.
-        jobs: processes that prepare rows.
-        progress: whether to tell on stderr how far it is; None for on a terminal.
 
     Raises:
         GenieError: rows that cannot be learned from (N003 to N006), an output that is there (Y022)
             or is no parser (N007), work of other settings (Y020, Y021), no such device (N008).
     """
     started = time.monotonic()
+    config = stage.config()
     screen = _Screen(config, progress)
-    job = _read(config, output, library, language, spent, licence, screen, templates)
+    job = _read(stage, config, output, screen)
     is_first = rank() == 0
     with _entered(job) if is_first else nullcontext():
-        material, reading = prepare(job, jobs)
-        trained = _train(job, material, device, threads)
+        material, reading = prepare(job, stage.jobs)
+        trained = _train(job, material, stage.device, stage.threads)
         if is_first:
             deliver(job, material, reading, trained)
     screen.line("")
@@ -229,18 +204,11 @@ def run(
     )
 
 
-def _read(
-    config: ParserConfig,
-    output: Output,
-    library: Library | None,
-    language: str | None,
-    spent: Spent | None,
-    licence: str,
-    screen: "_Screen",
-    templates: Inputs | None,
-) -> _Run:
+def _read(stage: Train, config: ParserConfig, output: Output, screen: "_Screen") -> _Run:
     """Return the run, its files read for the first time."""
-    name = language_of(config.inputs, language)
+    name = language_of(config.inputs, stage.language)
+    library = stage.load_library(name)
+    templates = stage.load_templates(library) if stage.load_templates else None
     prior = load_prior(Path(config.prior)) if config.prior else None
     folder = config.start_folder
     start = read_start(config, folder, name) if folder else None
@@ -250,13 +218,13 @@ def _read(
     return _Run(
         config,
         target_of(Style(config.types, config.keywords, config.canonical), name, library),
-        () if library is None else tuple(library.paths),
+        tuple(library.paths),
         {path: sha256_of(path) for path in paths},
         tuple(map(sha256_of, validated)),
         output,
-        licence,
+        stage.licence,
         prior,
-        guarantee_of_both(start, prior.prior.spent if prior else guarantee_of(paths), spent),
+        guarantee_of_both(start, prior.prior.spent if prior else guarantee_of(paths), stage.spent),
         tuple(_ledgers((*paths, *validated), start, screen)) if rank() == 0 else (),
         start,
         screen,
@@ -264,11 +232,9 @@ def _read(
     )
 
 
-def _shipped_templates(
-    config: ParserConfig, library: Library | None, screen: "_Screen"
-) -> Inputs | None:
+def _shipped_templates(config: ParserConfig, library: Library, screen: "_Screen") -> Inputs | None:
     """Return the shipped templates for a library; None where they say nothing of it."""
-    if library is None or not get_language(library.language).has_skills:
+    if not get_language(library.language).has_skills:
         return None
     if locale(config).language != DEFAULT:
         return None
