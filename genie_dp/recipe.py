@@ -130,6 +130,8 @@ def setting_problems(config: Any, *, code: str) -> Iterator[Problem]:
     """Yield what a config's settings do not allow."""
     for name, allowed in settings_of(type(config)).items():
         value = getattr(config, name)
+        if isinstance(value, Mapping) and allowed.is_input:
+            continue  # others check what it holds
         parts = value.items() if isinstance(value, Mapping) else [("", value)]
         if isinstance(value, tuple):
             parts = [("", item) for item in value]
