@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.commands import COMMANDS, DATA, GRAMMAR, MOVED, Entry
+from genie_dp.cli.commands import COMMANDS, DATA, GRAMMAR, MOVED, PARAPHRASE, Entry
 from genie_dp.errors import GenieError, Problem, did_you_mean
 
 Part = TypeVar("Part", click.Command, click.Parameter)
@@ -178,6 +178,11 @@ def group() -> None:
 @click.group("data", cls=LazyGroup, table=DATA)
 def data() -> None:
     """Make training rows of sentences, change them, and look at them."""
+
+
+@click.group("paraphrase", cls=LazyGroup, table=PARAPHRASE)
+def paraphrase() -> None:
+    """Choose sentences, have them paraphrased, and check what comes back."""
 
 
 @click.group("grammar", cls=LazyGroup, table=GRAMMAR)

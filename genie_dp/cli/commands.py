@@ -78,7 +78,7 @@ COMMANDS: Mapping[str, Entry] = {
 
 DATA: Mapping[str, Entry] = {
     "paraphrase": Entry(
-        "genie_dp.cli.paraphrase:group",
+        "genie_dp.cli:paraphrase",
         "Choose sentences, have them paraphrased, and check what comes back.",
     ),
     "augment": Entry(
@@ -108,6 +108,43 @@ DATA: Mapping[str, Entry] = {
     "calibrate": Entry(
         "genie_dp.parser.calibrate:Calibrate",
         "Fit the confidence of a finished parser to real sentences.",
+    ),
+}
+
+PARAPHRASE: Mapping[str, Entry] = {
+    "select": Entry(
+        "genie_dp.paraphrase.select:Select",
+        "Choose synthesized sentences to paraphrase, and put example values in.",
+        "easy-pairs mixed-pairs other-pairs seed output",
+    ),
+    "hits": Entry(
+        "genie_dp.paraphrase.tasks:ParaphraseTasks",
+        "Write paraphrase tasks for Mechanical Turk: the batch as CSV, and the page.",
+        "sentences paraphrases workers page output",
+    ),
+    "serve": Entry(
+        "genie_dp.serve.paraphrases:ServeTasks",
+        "Show paraphrase tasks on a local web page, and keep what people write.",
+        "port worker sentences",
+    ),
+    "export": Entry(
+        "genie_dp.serve.paraphrases:ExportAnswers",
+        "Write what people wrote on the local page as results that `collect` reads.",
+    ),
+    "validate-hits": Entry(
+        "genie_dp.paraphrase.tasks:ValidationTasks",
+        "Write validation tasks: which paraphrases mean the same as the sentence?",
+        "page output",
+    ),
+    "collect": Entry(
+        "genie_dp.paraphrase.collect:Collect",
+        "Check what workers wrote, and write the good paraphrases as rows.",
+        "votes rejects report output",
+    ),
+    "auto": Entry(
+        "genie_dp.paraphrase.run:Paraphrase",
+        "Paraphrase rows automatically.",
+        "by number rules model seed jobs parser output",
     ),
 }
 

@@ -357,6 +357,7 @@ class ServeConfig(CheckSettings):
         (),
         "A further name by which the page may be asked for, such as a proxy's.",
         metavar="NAME",
+        option="allow-host",
     )
     worker: str | None = setting(
         None, "Whose page it is; otherwise it asks for a name.", metavar="NAME"
