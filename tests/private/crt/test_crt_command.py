@@ -74,8 +74,8 @@ def test_trainings_are_listed_and_a_kind_is_given_by_its_name(capsys):
     assert run(["private", "train", "--help"]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in TRAININGS)
-    place, line = TRAININGS["crt"]
-    assert load_command(place).get_short_help_str(200) == line
+    crt = TRAININGS["crt"]
+    assert load_command(crt.place).get_short_help_str(200) == crt.help
     assert run(["private", "train", "two-stage", "--help"]) == 0
     assert "train two-stage [OPTIONS] PRIVATE" in capsys.readouterr().out
     assert run(["private", "train", "three-stage"]) == 2

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from genie_dp import cli
-from genie_dp.cli.private import STEPS
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import Gaussian, PoissonGaussian, ZeroConcentrated
@@ -97,13 +96,6 @@ def shortened(text):
 def files(folder):
     paths = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
     return {path: path.read_bytes() for path in paths}
-
-
-def test_every_step_of_the_table_is_there_and_says_of_itself_what_the_table_says():
-    for name, (place, line) in STEPS.items():
-        found = cli.load_command(place)
-        assert found.name == name
-        assert found.get_short_help_str(limit=200) == line
 
 
 @pytest.mark.parametrize(
