@@ -38,7 +38,7 @@ def commands(monkeypatch, written):
         if "evolve" in words:
             written(target / "rows.jsonl", rows("@a.b", 3))
             (target / "prior.json").write_text("{}")
-        elif "evaluate" in words:
+        elif "compare" in words:
             figures = dict.fromkeys(("graph_match", "precision", "recall"), {"value": 0.5})
             target.write_text(json.dumps({"real": {"figures": figures}}))
         elif "train" not in words:

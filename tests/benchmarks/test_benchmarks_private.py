@@ -59,7 +59,7 @@ class Commands:
         target = Path(command[command.index("--output") + 1])
         if "train" in command:
             target.mkdir()
-        elif "evaluate" in command:
+        elif "compare" in command:
             figures = {"mauve": {"value": 0.5}, "top_10": {"value": 0.25}}
             parsed = dict.fromkeys(("graph_match", "precision", "recall"), {"value": 0.5})
             result = {"rows": 2, "synthetic": [{"figures": figures}], "real": {"figures": parsed}}
