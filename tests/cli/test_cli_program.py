@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 def test_answers_come_line_by_line():
     """A caller may keep the process open and ask again after each answer."""
     process = subprocess.Popen(
-        [sys.executable, str(ROOT / "cli.py"), "program", "render", "-"],
+        [sys.executable, str(ROOT / "cli.py"), "grammar", "program", "render", "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

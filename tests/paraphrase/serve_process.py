@@ -14,5 +14,5 @@ class ServerProcess(AnyServer):
     """Serves the tasks of chosen rows."""
 
     def __init__(self, chosen, database, *options, port=0):
-        words = ("paraphrase", "serve", chosen, "--database", database, "--port", port, *options)
-        super().__init__(COMMAND_LINE, *words)
+        words = ("serve", chosen, "--database", database, "--port", port, *options)
+        super().__init__(COMMAND_LINE, "data", "paraphrase", *words)

@@ -135,7 +135,7 @@ def train_german(folder):
     (folder / "recipe.yaml").write_text(recipe)
     command("synthesize", *library, "--grammar", GERMAN / "main.genie", "--size", 200,
             "--output", folder / "pairs.jsonl")  # fmt: skip
-    command("augment", folder / "pairs.jsonl", *library, "--locale", own, "--primitive", 6,
+    command("data", "augment", folder / "pairs.jsonl", *library, "--locale", own, "--primitive", 6,
             "--output", folder / "rows.jsonl")  # fmt: skip
     command("train", folder / "rows.jsonl", *library, "--locale", own, "--recipe",
             folder / "recipe.yaml", "--steps", 120, "--output", folder / "parser")  # fmt: skip

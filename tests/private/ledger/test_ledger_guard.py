@@ -431,7 +431,7 @@ def test_what_commands_make_of_private_rows_is_marked(private, capsys):
     for words in ("paraphrase auto --number 1", "convert", "augment"):
         target = folder / f"{words.split()[0]}.jsonl"
         output = [str(target)] if words == "convert" else ["--output", str(target)]
-        assert cli.run([*words.split(), str(rows), *output]) == 0
+        assert cli.run(["data", *words.split(), str(rows), *output]) == 0
         assert "B035" in capsys.readouterr().err
         assert manifest(target)["private"] == own
         with pytest.raises(GenieError, match="F008.*made of rows that have a ledger"):
