@@ -57,14 +57,7 @@ class Setting:
     @property
     def is_input(self) -> bool:
         """Return whether it is what a stage works on, and no setting of how it does."""
-        return self.is_argument or self.value not in (
-            "",
-            "flag",
-            "text",
-            "skills",
-            "locale",
-            "weights",
-        )
+        return self.is_argument or self.value not in _NO_INPUT
 
     def unmet_by(self, value: Any) -> str | None:
         """Return what a value should be, or None where it is that."""

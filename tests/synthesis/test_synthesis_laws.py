@@ -7,6 +7,7 @@ import pytest
 from genie_dp.errors import GenieError
 from genie_dp.languages.types import slot_stem, slot_type
 from genie_dp.rows import from_json
+from genie_dp.synthesis.config import Shard
 from genie_dp.synthesis.rows import block_numbers
 from tests.synthesis.synthesis_setup import engine, rows, shipped, text_of
 
@@ -70,7 +71,7 @@ def test_shards_are_disjoint_and_together_the_whole_whatever_the_processes():
     whole = text_of(made, limit=None)
     assert whole == text_of(made, limit=None, jobs=2)
     shards = [
-        text_of(made, numbers=block_numbers(made, (index, 3)), limit=None).splitlines()
+        text_of(made, numbers=block_numbers(made, Shard(index, 3)), limit=None).splitlines()
         for index in range(3)
     ]
     ids = [from_json(line).id for lines in shards for line in lines]
