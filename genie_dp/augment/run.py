@@ -403,9 +403,8 @@ class AugmentResult(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
-        where = "stdout" if self.output == "-" else self.output
         parts = [f"{self.read[name]:,} {name} -> {self.made.get(name, 0):,}" for name in self.read]
-        yield f"{self.rows:,} rows -> {where} ({self.seconds:.1f} s; {', '.join(parts)})"
+        yield f"{self.rows:,} rows -> {self.place} ({self.seconds:.1f} s; {', '.join(parts)})"
         if self.prior:
             weights = self.prior.prior.function_weights.values()
             span = f"{min(weights, default=1):g} to {max(weights, default=1):g}"

@@ -73,10 +73,15 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the words name; an unknown one is answered by the nearest."""
-        if args[0] not in {*self.table, *self.moved} and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], {*self.table, *self.moved})
+        names = [*self.table, *self.moved]
+        if args[0] not in names and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], names)
             ctx.fail(f"no such command {args[0]!r}" + (f": {hint}" if hint else ""))
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not isinstance(command, click.Group):
+            own = click.Context(command, parent=ctx, info_name=name)
+            rest = _with_set_options(command, own, rest)
+        return name, command, rest
 
 
 def load_command(place: str) -> click.Command:
@@ -104,8 +109,8 @@ def with_brief_help(command: click.Command, shown: Sequence[str]) -> click.Comma
     count = sum(getattr(param, "hidden", False) for param in params)
     params += [
         click.Option(
-            ["--set"], multiple=True, is_eager=True, expose_value=False, hidden=True,
-            metavar="NAME=VALUE", callback=_set_options, help="Give any option by its name.",
+            ["--set"], multiple=True, expose_value=False, hidden=True, metavar="NAME=VALUE",
+            help="Give any option by its name.",
         ),
         click.Option(
             ["--help-all"], is_flag=True, is_eager=True, expose_value=False, hidden=True,
@@ -134,28 +139,38 @@ def _copy_of(part: Part, **changes: Any) -> Part:
     return copied
 
 
-def _set_options(ctx: click.Context, _: click.Parameter, pairs: tuple[str, ...]) -> None:
-    """Take `name=value` as the value of the option --name."""
+def _with_set_options(command: click.Command, ctx: click.Context, args: list[str]) -> list[str]:
+    """Return the arguments of a command, where each `--set name=value` is the option --name."""
     options = {
-        name.lstrip("-"): option
-        for option in ctx.command.params
+        name.removeprefix("--"): option
+        for option in command.params
         if isinstance(option, click.Option)
-        for name in option.opts
+        for name in (*option.opts, *option.secondary_opts)
+        if name.startswith("--")
     }
-    values: dict[str, Any] = {}
-    for pair in pairs:
+    written: list[str] = []
+    words = iter(args)
+    for word in words:
+        if word == "--":
+            return [*written, word, *words]
+        if word != "--set" and not word.startswith("--set="):
+            written.append(word)
+            continue
+        pair = next(words, "") if word == "--set" else word.removeprefix("--set=")
         name, equals, value = pair.partition("=")
         if not equals:
             raise click.UsageError(f"--set takes name=value, not {pair!r}", ctx)
-        if (option := options.get(name)) is None or option.name is None:
+        if (option := options.get(name)) is None:
             hint = did_you_mean(name, options)
             message = f"--set: no option is named {name!r}" + (f": {hint}" if hint else "")
             raise click.UsageError(message, ctx)
-        if option.multiple:
-            values.setdefault(option.name, []).append(value)
-        else:
-            values[option.name] = value
-    ctx.default_map = {**(ctx.default_map or {}), **values}
+        if not option.is_flag:
+            written.append(f"--{name}={value}")
+        elif value == "true":
+            written.append(f"--{name}")
+        elif value != "false":
+            raise click.UsageError(f"--set {name}: expected true or false, got {value!r}", ctx)
+    return written
 
 
 def _show_all(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:

@@ -1,7 +1,8 @@
-"""The tables of commands: where each is, its line of help, and the options that its help shows.
+"""Tables of commands: import path, help line, and the options that `--help` shows.
 
-They stand here so that `genie-dp --help` imports no command; tests/cli/test_cli.py compares them
-with the commands. At most twelve options of a command are shown; --help-all shows the others.
+They are separate from the commands so that `genie-dp --help` imports none of them;
+tests/cli/test_cli.py compares the two. `--help` shows at most twelve options of a command,
+`--help-all` the others.
 """
 
 from collections.abc import Mapping
@@ -9,12 +10,12 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A command.
+    """A command of a group.
 
     Attributes:
         place: "module:attribute" of a click command or of a stage.
-        help: its line in the help of the group.
-        shown: names of the options that its own help shows beside required ones [all].
+        help: one line, as the help of the group lists it.
+        shown: names of the optional options that `--help` shows; all if empty.
     """
 
     place: str
@@ -23,7 +24,7 @@ class Entry(NamedTuple):
 
     @property
     def is_group(self) -> bool:
-        """Whether the command is one of the groups of commands that are used less often."""
+        """Return whether it is a group of less frequent commands."""
         return self.place in {"genie_dp.cli:data", "genie_dp.cli:grammar"}
 
 
@@ -184,7 +185,7 @@ GRAMMAR: Mapping[str, Entry] = {
     ),
 }
 
-# Names before the groups; they go with the next version.
+# Names from before the groups, to be removed in the next version.
 MOVED: Mapping[str, str] = {
     **{name: f"data {name}" for name in DATA},
     **{name: f"grammar {name}" for name in GRAMMAR},

@@ -36,14 +36,14 @@ Options = dict[str, Any]
 
 
 class _ReadPath(click.Path):
-    """A file or folder, which is read."""
+    """A path whose content becomes the value."""
 
     def __init__(self, read: Callable[[Path], Any], *, is_folder: bool = False) -> None:
         super().__init__(exists=True, dir_okay=is_folder, file_okay=not is_folder)
         self.read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return what is in it."""
+        """Return the content."""
         return self.read(Path(str(super().convert(value, param, ctx))))
 
 
@@ -66,14 +66,14 @@ def _read_spent(file: Path) -> Any:
 
 
 def _predictor_at_need(folder: Path) -> Any:
-    """Return what reads a trained parser, which gives the best program of a sentence."""
+    """Return a loader of a trained parser, called when the stage needs it."""
     from genie_dp.parser.parser import BestProgram
 
     return partial(BestProgram.from_folder, folder)
 
 
 def _parser_folder(folder: Path) -> Any:
-    """Return the folder of a trained parser, which is read when the stage needs it."""
+    """Return a parser folder that is loaded when the stage needs it."""
     from genie_dp.parser.parser import BestProgram
     from genie_dp.private.generators.rows import ParserFolder
 
@@ -98,7 +98,7 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Several options that give one field its value.
+    """Several options that set one field.
 
     Attributes:
         add: adds the options to a command.
@@ -159,7 +159,7 @@ def _listener_options(command: Any) -> Any:
 
 
 def _take_listener(stage: Any, options: Options) -> Options:
-    """Make what understands sentences, of files that are refused first where they are private."""
+    """Build the listener, after refusing private input files."""
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.evaluate.config import CoverageConfig
     from genie_dp.evaluate.gaps import open_listener
@@ -198,7 +198,7 @@ def _report_option(command: Any) -> Any:
 
 
 def _take_report(stage: Any, options: Options) -> Options:
-    """Add to a report what the project here made of its rows."""
+    """Add the augmented rows of the current project to a report."""
     report = options.pop("report")
     project = project_here() if report else None
     return {
@@ -291,7 +291,7 @@ def _names_in(value: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _parameter(field: "Field[Any]", hint: Any, setting: Setting) -> Callable[[Any], Any]:
-    """Return what adds the argument or option of one field."""
+    """Return a decorator that adds the argument or option of one field."""
     if setting.value == "locale":
         return locale_option
     if not setting.is_argument:
@@ -304,7 +304,7 @@ def _parameter(field: "Field[Any]", hint: Any, setting: Setting) -> Callable[[An
 
 
 def _group_of(setting: Setting, name: str, hints: Mapping[str, Any]) -> Group | None:
-    """Return the options that give a field its value together; None where one option does."""
+    """Return the options that set a field together; None if a single option sets it."""
     if setting.value == "settings":
         return _settings_group(name, hints[name])
     if setting.value == "parser settings":

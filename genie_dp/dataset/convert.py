@@ -92,8 +92,8 @@ class ConvertResult(Result):
                 yield f"  and {rest} more reasons; --rejects FILE has all rows"
         if self.renamed:
             yield f"{self.renamed:,} rows had the id of another: they have a number now, as S0.2"
-        where = "stdout" if self.output == "-" else self.output
-        yield f"{self.rows:,} rows -> {where} ({self.format} keeps {WRITERS[self.format].keeps})"
+        keeps = WRITERS[self.format].keeps
+        yield f"{self.rows:,} rows -> {self.place} ({self.format} keeps {keeps})"
 
 
 @dataclass(slots=True)

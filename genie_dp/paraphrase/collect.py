@@ -462,7 +462,7 @@ class CollectResult(Result):
         counts = self.data["counts"]
         yield (
             f"{counts['accepted']:,} of {counts['paraphrases']:,} paraphrases -> "
-            f"{'stdout' if self.output == '-' else self.output} "
+            f"{self.place} "
             f"({counts['rejected_workers']:,} of {counts['workers']:,} workers rejected; "
             f"{counts['shown_without']:,} of {counts['shown']:,} sentences shown have none)"
         )

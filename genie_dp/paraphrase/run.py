@@ -168,9 +168,8 @@ class ParaphraseResult(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
-        where = "stdout" if self.output == "-" else self.output
         yield (
-            f"{self.paraphrases:,} paraphrases of {self.rows:,} rows -> {where} "
+            f"{self.paraphrases:,} paraphrases of {self.rows:,} rows -> {self.place} "
             f"({self.seconds:,.1f} s; {self.rows_without:,} rows have none)"
         )
         for fault, count in sorted(self.faults.items()):

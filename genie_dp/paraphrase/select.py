@@ -402,8 +402,7 @@ class SelectResult(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
-        where = "stdout" if self.output == "-" else self.output
-        yield f"{self.chosen:,} of {self.rows:,} sentences -> {where}"
+        yield f"{self.chosen:,} of {self.rows:,} sentences -> {self.place}"
         for sort, counts in self.sorts.items():
             yield (
                 f"  {sort:<11} {counts['chosen']:>7,} of {counts['chosen_of']:,} of "

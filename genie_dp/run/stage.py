@@ -110,6 +110,12 @@ class Result:
     """What a stage made and where; printed, it says so in a few lines."""
 
     __slots__ = ()
+    output: str | None
+
+    @property
+    def place(self) -> str:
+        """Return where the output went, for people."""
+        return "stdout" if self.output in ("-", None) else str(self.output)
 
     def __init_subclass__(cls) -> None:
         if "__repr__" not in cls.__dict__:

@@ -151,7 +151,7 @@ class ExportResult(Result):
         """Yield what to tell a person."""
         yield (
             f"{self.assignments:,} assignments with {self.answers:,} answered sentences of "
-            f"{self.workers:,} workers -> {'stdout' if self.output == '-' else self.output}"
+            f"{self.workers:,} workers -> {self.place}"
         )
 
 

@@ -198,9 +198,8 @@ class MergeResult(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
-        where = "stdout" if self.output == "-" else self.output
         yield (
-            f"{self.rows:,} pairs of {self.shards} shards -> {where} "
+            f"{self.rows:,} pairs of {self.shards} shards -> {self.place} "
             f"(left out: {self.repeated:,} repeated, {self.ambiguous:,} ambiguous)"
         )
 

@@ -73,9 +73,8 @@ class SynthesisResult(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
-        where = "stdout" if self.output == "-" else self.output
         yield (
-            f"{self.rows:,} pairs -> {where} ({self.seconds:.1f} s, "
+            f"{self.rows:,} pairs -> {self.place} ({self.seconds:.1f} s, "
             f"{self.root_templates} root templates; left out: {self.unfit:,} that do not go "
             f"together, {self.repeated:,} repeated, {self.ambiguous:,} ambiguous)"
         )

@@ -87,16 +87,31 @@ def test_a_brief_help_names_the_full_one_which_has_every_option(capsys):
 def test_an_option_is_set_by_its_name_and_checked_as_always(tmp_path, capsys):
     rows = tmp_path / "rows.jsonl"
     size = ["synthesize", "--size", "3", "--output", str(rows)]
-    assert run([*size, "--set", "max-depth=2", "--set", "format=tsv", "--set", "seed=5"]) == 0
-    assert run([*size[:-1], "-", "--max-depth", "2", "--format", "tsv", "--seed", "5"]) == 0
+    named = ["--max-depth", "2", "--format", "tsv", "--seed", "5"]
+    assert run([*size, "--set", "max-depth=2", "--set=format=tsv", "--set", "seed=5"]) == 0
+    assert run([*size[:-1], "-", *named]) == 0
     assert rows.read_text() == capsys.readouterr().out
     for pair, message in (
         ("max-depth=many", "'many' is not a valid integer"),
         ("max-dept=2", "did you mean 'max-depth'?"),
         ("max-depth", "--set takes name=value, not 'max-depth'"),
+        ("overwrite=yes", "expected true or false, got 'yes'"),
     ):
         assert run(["synthesize", "--set", pair]) == 2
         assert message in capsys.readouterr().err
+    before = rows.read_bytes()
+    assert run([*size, "--set", "overwrite=false"]) == 1
+    assert rows.read_bytes() == before
+    assert run([*size, "--set", "overwrite=true"]) == 0
+    assert rows.read_bytes() != before
+
+
+def test_what_is_set_counts_as_given_where_a_project_gives_the_rest(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    skill = data_folder("thingpedia") / "com.gmail"
+    (tmp_path / "genie.yaml").write_text("skills: [nowhere]\n")
+    assert run(["synthesize", "--set", f"skills={skill}", "--set", "size=2"]) == 0
+    assert "nowhere" not in capsys.readouterr().err
 
 
 def test_old_names_still_work_and_say_the_new_ones(capsys):

@@ -87,7 +87,7 @@ STEPS: Mapping[str, Entry] = {
 }
 
 
-# Old names; they go with the next version.
+# Old names, to be removed in the next version.
 MOVED = {"evaluate": "compare", "policies": "score-redaction"}
 
 

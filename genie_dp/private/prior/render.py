@@ -217,10 +217,9 @@ class RenderResult(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
-        place = "stdout" if self.output == "-" else self.output
         count = self.programs - len(self.unsaid)
         yield (
-            f"{self.rows:,} sentences for {count:,} of {self.programs:,} programs -> {place} "
+            f"{self.rows:,} sentences for {count:,} of {self.programs:,} programs -> {self.place} "
             f"({self.seconds:.1f} s)"
         )
         if self.unsaid:
