@@ -100,10 +100,10 @@ def load_command(place: str) -> click.Command:
 def with_brief_help(command: click.Command, shown: Sequence[str]) -> click.Command:
     """Return a command whose --help shows some of its options, and --help-all the others.
 
-    Required options are always shown, and all of them where `shown` is empty. Any option can be
-    given by `--set name=value`, too.
+    Required options are always shown; if `shown` is empty, all are. `--set name=value` gives any
+    option (`_with_set_options`).
     """
-    if isinstance(command, click.Group) or not shown:
+    if isinstance(command, click.Group):
         return command
     params = [_copy_of(param, hidden=_is_beside(param, shown)) for param in command.params]
     count = sum(getattr(param, "hidden", False) for param in params)
@@ -117,8 +117,8 @@ def with_brief_help(command: click.Command, shown: Sequence[str]) -> click.Comma
             callback=_show_all, help="Show all options.",
         ),
     ]  # fmt: skip
-    options = "option" if count == 1 else "options"
-    return _copy_of(command, params=params, epilog=f"{count} more {options}: --help-all")
+    epilog = f"{count} more option{'s' if count > 1 else ''}: --help-all" if count else None
+    return _copy_of(command, params=params, epilog=epilog)
 
 
 def with_full_help(command: click.Command) -> click.Command:
@@ -128,8 +128,10 @@ def with_full_help(command: click.Command) -> click.Command:
 
 
 def _is_beside(param: click.Parameter, shown: Sequence[str]) -> bool:
+    """Return whether a parameter is an option that only --help-all shows."""
     names = {name.lstrip("-") for name in (*param.opts, *param.secondary_opts)}
-    return isinstance(param, click.Option) and not param.required and names.isdisjoint(shown)
+    is_optional = isinstance(param, click.Option) and not param.required
+    return is_optional and bool(shown) and names.isdisjoint(shown)
 
 
 def _copy_of(part: Part, **changes: Any) -> Part:
