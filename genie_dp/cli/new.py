@@ -1,13 +1,30 @@
 """`genie-dp new`: skeletons of a project, a skill, a grammar that work at once."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
 
+from genie_dp.cli import LazyGroup
+from genie_dp.cli.commands import Entry
 
-@click.group("new")
+STEPS: Mapping[str, Entry] = {
+    "project": Entry(
+        f"{__name__}:project",
+        "Write a project on the shipped grammar: a skill, genie.yaml, a README with the commands.",
+    ),
+    "skill": Entry(
+        f"{__name__}:skill",
+        "Write a skill: its class, templates and values; NAME is that of the class.",
+    ),
+    "grammar": Entry(
+        f"{__name__}:grammar", "Write a grammar: a root category and a few construct templates."
+    ),
+}
+
+
+@click.group("new", cls=LazyGroup, table=STEPS)
 def command() -> None:
     """Write the skeleton of a project, a skill or a grammar."""
 
@@ -24,7 +41,7 @@ def _folder_option(default: str, what: str) -> Callable[[Callable[..., None]], C
     )
 
 
-@command.command("project")
+@click.command("project")
 @click.argument("name")
 @_folder_option(".", "Folder")
 @click.option(
@@ -33,7 +50,7 @@ def _folder_option(default: str, what: str) -> Callable[[Callable[..., None]], C
     help="What your skill can do, such as loans,fines,renew_loan [a diary, as an example].",
 )
 def project(name: str, folder: Path, functions: str | None) -> None:
-    """Write a project on the shipped grammar: one skill, genie.yaml, a README with the commands.
+    """Write a project on the shipped grammar: a skill, genie.yaml, a README with the commands.
 
     \b
     genie-dp new project mine
@@ -48,7 +65,7 @@ def project(name: str, folder: Path, functions: str | None) -> None:
     click.echo(new_project(name, folder, functions=named, files=files))
 
 
-@command.command("skill")
+@click.command("skill")
 @click.argument("name")
 @_folder_option("thingpedia", "Folder of skills")
 @click.option(
@@ -87,7 +104,7 @@ def skill(
     click.echo(new_skill(name, folder))
 
 
-@command.command("grammar")
+@click.command("grammar")
 @click.argument("name")
 @_folder_option("grammars", "Folder of grammars")
 def grammar(name: str, folder: Path) -> None:

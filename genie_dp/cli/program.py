@@ -1,20 +1,38 @@
 """`genie-dp grammar program`: check, rewrite and print programs, one a line."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 import click
 
+from genie_dp.cli import LazyGroup
+from genie_dp.cli.commands import Entry
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.options import library_options
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.programs import Answer, answer_lines, check_types
 
+STEPS: Mapping[str, Entry] = {
+    "check": Entry(f"{__name__}:check", "Say what is wrong with programs."),
+    "canonical": Entry(
+        f"{__name__}:canonical", "Print the one program that stands for all with the same meaning."
+    ),
+    "tokens": Entry(
+        f"{__name__}:tokens", "Print canonical programs as tokens separated by one space."
+    ),
+    "render": Entry(
+        f"{__name__}:render", "Print programs as people write them; types are not checked."
+    ),
+    "functions": Entry(
+        f"{__name__}:functions", "Count the functions of programs; types are not checked."
+    ),
+}
 
-@click.group(name="program", context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group("program", cls=LazyGroup, table=STEPS)
 def command() -> None:
     """Check programs, and bring them into another form.
 
@@ -25,11 +43,11 @@ def command() -> None:
 
 
 def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Add a command that reads programs, with the options that all of them take."""
+    """Return a decorator that makes a command of programs, with the options of all of them."""
 
     def add(function: Callable[..., None]) -> click.Command:
         file = click.argument("file", type=click.File("rb"))
-        return command.command(name)(library_options(file(function)))
+        return click.command(name)(library_options(file(function)))
 
     return add
 

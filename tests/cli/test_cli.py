@@ -82,6 +82,9 @@ def test_a_brief_help_names_the_full_one_which_has_every_option(capsys):
     full = capsys.readouterr().out
     for option in options(COMMANDS["genie-dp synthesize"]):
         assert option.opts[-1] in full
+    for name, command in COMMANDS.items():
+        if not isinstance(command, click.Group):
+            assert {"--help-all", "--set"} <= {x.opts[-1] for x in options(command)}, name
 
 
 def test_an_option_is_set_by_its_name_and_checked_as_always(tmp_path, capsys):
