@@ -47,6 +47,8 @@ _ENDING = ".frames"  # of files in locales/, one a language
 _GROUP = "frames"
 _SHORT, _NO_PLURAL = WordCondition("short"), WordCondition("pl", negated=True)
 _NO_VERB = WordCondition("starts", tuple(sorted(lists.VERBS | lists.VERBS_OR_NOUNS)), negated=True)
+# "What is the radio playing?" asks what the radio does, and not for the radio.
+_NO_DOING = WordCondition("ends", ("playing", "showing", "saying", "doing"), negated=True)
 # "Was the mail labeled urgent?" is about no mail that is labeled so.
 _NOT_OPEN = frozenset(("is", "are", "was", "were", "has", "have", "had", "been"))
 # Beside a place they ask for the singular: "is the file", "the file 's size".
@@ -437,6 +439,8 @@ def _pattern(
             conditions = (*conditions, _NO_PLURAL)
         if _is_open(frame, section) and word == frame.words[0]:
             conditions = (*conditions, _NO_VERB)
+        if section == "questions" and frame.words[0] == "what":
+            conditions = (*conditions, _NO_DOING)
         yield Variable(word.lower(), conditions)
     yield PatternEdge("$" if section == "questions" else "$$")
 

@@ -78,6 +78,8 @@ _NO_FIRST = (
     | word_set("i you he she it we they me us him them to and or not how what why up down")
     | word_set("something anything everything someone anyone everyone")
 )
+# Predicates and no noun phrases where a preposition follows: "what is [new on twitter]".
+_PREDICATES = word_set("new coming going happening playing showing trending left")
 # Of a verb, "call bob back", or of a noun behind it.
 _NO_LAST = word_set("back up off out on down away 's")
 # They end in -s like plurals: "mark the house songs as liked", "if my way gets longer than ..".
@@ -189,6 +191,7 @@ def _is_noun_phrase(words: str) -> bool:
         and _CLAUSE.isdisjoint(tokens)
         and "each time" not in words
         and not _is_command(words)
+        and not (tokens[0] in _PREDICATES and not lists.PREPOSITIONS.isdisjoint(tokens[1:2]))
         and not any(
             begins_command(" ".join(tokens[index + 1 : index + 4]))
             for index, word in enumerate(tokens)

@@ -95,6 +95,11 @@ def test_nothing_vague_is_written_and_no_place_is_lost():
         ("what is the size of the files", "", "how big is the files"),
         # a phrase does not take in the verb before it, nor the noun behind it
         ("show bob 's phone number", "", "the phone number of show bob"),
+        # what is new or what somebody does is no thing
+        ("what is the capital of peru", "tell me the capital of peru", ""),
+        ("what is new on the board", "", "tell me new on the board"),
+        ("what is coming in at the port", "", "tell me coming in at the port"),
+        ("what is the radio playing", "", "tell me the radio playing"),
         # what is not a command is none
         ("the lamp switch on", "", "the lamp switch the lamp on"),
     ],
