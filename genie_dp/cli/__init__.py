@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.commands import COMMANDS, DATA, GRAMMAR, MOVED, PARAPHRASE, Entry
+from genie_dp.cli.commands import COMMANDS, DATA, GRAMMAR, MOVED, PARAPHRASE, CommandEntry
 from genie_dp.errors import GenieError, Problem, did_you_mean
 
 Part = TypeVar("Part", click.Command, click.Parameter)
@@ -32,7 +32,7 @@ class LazyGroup(click.Group):
     def __init__(
         self,
         *arguments: Any,
-        table: Mapping[str, Entry],
+        table: Mapping[str, CommandEntry],
         moved: Mapping[str, str] = MappingProxyType({}),
         **facts: Any,
     ) -> None:

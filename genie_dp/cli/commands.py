@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command of a group.
 
     Attributes:
@@ -28,158 +28,160 @@ class Entry(NamedTuple):
         return self.place in {"genie_dp.cli:data", "genie_dp.cli:grammar"}
 
 
-COMMANDS: Mapping[str, Entry] = {
-    "new": Entry(
+COMMANDS: Mapping[str, CommandEntry] = {
+    "new": CommandEntry(
         "genie_dp.cli.new:command", "Write the skeleton of a project, a skill or a grammar."
     ),
-    "check": Entry(
+    "check": CommandEntry(
         "genie_dp.cli.check:command",
         "Find the mistakes in skills and template files.",
         "skills grammar",
     ),
-    "run": Entry(
+    "run": CommandEntry(
         "genie_dp.cli.project:command",
         "Make the stages of a project: only what changed.",
         "list force jobs watch",
     ),
-    "synthesize": Entry(
+    "synthesize": CommandEntry(
         "genie_dp.synthesis.config:Synthesize",
         "Make (utterance, program) pairs from a skill library and template files.",
         "size max-depth skills grammar prior seed jobs output",
     ),
-    "train": Entry(
+    "train": CommandEntry(
         "genie_dp.parser.recipe:Train",
         "Train a parser on rows of synthesize, paraphrase, augment and people.",
         "validation steps minutes start prior seed device jobs resume",
     ),
-    "parse": Entry(
+    "parse": CommandEntry(
         "genie_dp.cli.parse:command",
         "Show the programs of sentences, with their meaning in English.",
         "parser input count json skills grammar",
     ),
-    "evaluate": Entry(
+    "evaluate": CommandEntry(
         "genie_dp.cli.evaluate:command",
         "Measure predicted programs against the right ones.",
         "parser compare skills report output",
     ),
-    "serve": Entry(
+    "serve": CommandEntry(
         "genie_dp.cli.serve:command",
         "Answer sentences with programs: over HTTP, and on a page to try it.",
         "api stdio host port names grammar",
     ),
-    "private": Entry(
+    "private": CommandEntry(
         "genie_dp.cli.private:group",
         "Learn from private rows with differential privacy, within a budget.",
     ),
-    "data": Entry(
+    "data": CommandEntry(
         "genie_dp.cli:data", "Make training rows of sentences, change them, and look at them."
     ),
-    "grammar": Entry("genie_dp.cli:grammar", "Work on skills, templates and programs."),
+    "grammar": CommandEntry("genie_dp.cli:grammar", "Work on skills, templates and programs."),
 }
 
-DATA: Mapping[str, Entry] = {
-    "paraphrase": Entry(
+DATA: Mapping[str, CommandEntry] = {
+    "paraphrase": CommandEntry(
         "genie_dp.cli:paraphrase",
         "Choose sentences, have them paraphrased, and check what comes back.",
     ),
-    "augment": Entry(
+    "augment": CommandEntry(
         "genie_dp.augment.config:Augment",
         "Make many rows of each row: values for placeholders, other words, noise.",
         "skills values least locale prior seed jobs preview output",
     ),
-    "split": Entry(
+    "split": CommandEntry(
         "genie_dp.dataset.split:Split",
         "Split rows into parts for training and evaluation.",
         "by part seed output",
     ),
-    "stats": Entry(
+    "stats": CommandEntry(
         "genie_dp.dataset.stats:Stats", "Count what a data set is made of.", "skills html output"
     ),
-    "diff": Entry(
+    "diff": CommandEntry(
         "genie_dp.dataset.diff:Diff",
         "Say what is different between two data sets.",
         "show format html output",
     ),
-    "convert": Entry(
+    "convert": CommandEntry(
         "genie_dp.dataset.convert:Convert",
         "Convert rows from one format to another.",
         "from to skills part rejects",
     ),
-    "merge": Entry("genie_dp.synthesis.merge:Merge", "Join the shards of one synthesis run."),
-    "calibrate": Entry(
+    "merge": CommandEntry(
+        "genie_dp.synthesis.merge:Merge", "Join the shards of one synthesis run."
+    ),
+    "calibrate": CommandEntry(
         "genie_dp.parser.calibrate:Calibrate",
         "Fit the confidence of a finished parser to real sentences.",
     ),
 }
 
-PARAPHRASE: Mapping[str, Entry] = {
-    "select": Entry(
+PARAPHRASE: Mapping[str, CommandEntry] = {
+    "select": CommandEntry(
         "genie_dp.paraphrase.select:Select",
         "Choose synthesized sentences to paraphrase, and put example values in.",
         "easy-pairs mixed-pairs other-pairs seed output",
     ),
-    "hits": Entry(
+    "hits": CommandEntry(
         "genie_dp.paraphrase.tasks:ParaphraseTasks",
         "Write paraphrase tasks for Mechanical Turk: the batch as CSV, and the page.",
         "sentences paraphrases workers page output",
     ),
-    "serve": Entry(
+    "serve": CommandEntry(
         "genie_dp.serve.paraphrases:ServeTasks",
         "Show paraphrase tasks on a local web page, and keep what people write.",
         "port worker sentences",
     ),
-    "export": Entry(
+    "export": CommandEntry(
         "genie_dp.serve.paraphrases:ExportAnswers",
         "Write what people wrote on the local page as results that `collect` reads.",
     ),
-    "validate-hits": Entry(
+    "validate-hits": CommandEntry(
         "genie_dp.paraphrase.tasks:ValidationTasks",
         "Write validation tasks: which paraphrases mean the same as the sentence?",
         "page output",
     ),
-    "collect": Entry(
+    "collect": CommandEntry(
         "genie_dp.paraphrase.collect:Collect",
         "Check what workers wrote, and write the good paraphrases as rows.",
         "votes rejects report output",
     ),
-    "auto": Entry(
+    "auto": CommandEntry(
         "genie_dp.paraphrase.run:Paraphrase",
         "Paraphrase rows automatically.",
         "by number rules model seed jobs parser output",
     ),
 }
 
-GRAMMAR: Mapping[str, Entry] = {
-    "import": Entry(
+GRAMMAR: Mapping[str, CommandEntry] = {
+    "import": CommandEntry(
         "genie_dp.cli.import_:command",
         "Make a project of tools or intents that are described elsewhere.",
         "kind locale only",
     ),
-    "explain": Entry(
+    "explain": CommandEntry(
         "genie_dp.cli.explain:command",
         "Show how the templates derive a sentence, or what is missing.",
         "skills grammar file",
     ),
-    "coverage": Entry(
+    "coverage": CommandEntry(
         "genie_dp.cli.coverage:command",
         "Tell which sentences the templates derive, and what the others lack.",
         "skills grammar misses html jobs",
     ),
-    "describe": Entry(
+    "describe": CommandEntry(
         "genie_dp.synthesis.describe_stage:Describe",
         "Say in English what a program does, by the templates of synthesis.",
         "input alternatives skills grammar",
     ),
-    "format": Entry(
+    "format": CommandEntry(
         "genie_dp.templates.format:Format",
         "Lay out template files, and write them shorter.",
         "check diff skills grammar",
     ),
-    "program": Entry(
+    "program": CommandEntry(
         "genie_dp.cli.program:command",
         "Check programs, and bring them into another form.",
     ),
-    "editor": Entry(
+    "editor": CommandEntry(
         "genie_dp.cli.editor:command",
         "Answer an editor: mistakes, completion, hover, definitions, renaming, layout.",
     ),

@@ -7,18 +7,18 @@ from pathlib import Path
 import click
 
 from genie_dp.cli import LazyGroup
-from genie_dp.cli.commands import Entry
+from genie_dp.cli.commands import CommandEntry
 
-STEPS: Mapping[str, Entry] = {
-    "project": Entry(
+STEPS: Mapping[str, CommandEntry] = {
+    "project": CommandEntry(
         f"{__name__}:project",
         "Write a project on the shipped grammar: a skill, genie.yaml, a README with the commands.",
     ),
-    "skill": Entry(
+    "skill": CommandEntry(
         f"{__name__}:skill",
         "Write a skill: its class, templates and values; NAME is that of the class.",
     ),
-    "grammar": Entry(
+    "grammar": CommandEntry(
         f"{__name__}:grammar", "Write a grammar: a root category and a few construct templates."
     ),
 }

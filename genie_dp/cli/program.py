@@ -9,24 +9,24 @@ from typing import IO
 import click
 
 from genie_dp.cli import LazyGroup
-from genie_dp.cli.commands import Entry
+from genie_dp.cli.commands import CommandEntry
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.options import library_options
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.programs import Answer, answer_lines, check_types
 
-STEPS: Mapping[str, Entry] = {
-    "check": Entry(f"{__name__}:check", "Say what is wrong with programs."),
-    "canonical": Entry(
+STEPS: Mapping[str, CommandEntry] = {
+    "check": CommandEntry(f"{__name__}:check", "Say what is wrong with programs."),
+    "canonical": CommandEntry(
         f"{__name__}:canonical", "Print the one program that stands for all with the same meaning."
     ),
-    "tokens": Entry(
+    "tokens": CommandEntry(
         f"{__name__}:tokens", "Print canonical programs as tokens separated by one space."
     ),
-    "render": Entry(
+    "render": CommandEntry(
         f"{__name__}:render", "Print programs as people write them; types are not checked."
     ),
-    "functions": Entry(
+    "functions": CommandEntry(
         f"{__name__}:functions", "Count the functions of programs; types are not checked."
     ),
 }

@@ -97,7 +97,7 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OptionGroup:
     """Several options that set one field.
 
     Attributes:
@@ -231,18 +231,18 @@ def _take_templates(stage: Any, options: Options) -> Options:
     return {"load_templates": partial(inputs_of, grammar=grammar)} if grammar else {}
 
 
-GROUPS: Mapping[str, Group] = {
-    "about": Group(card_options, _take_about),
-    "inputs": Group(_files_options, _take_inputs),
-    "ledger": Group(ledger_option, _take_ledger),
-    "library": Group(library_options, _take_library),
-    "library by language": Group(_library_by_language_options, _take_library_by_language),
+GROUPS: Mapping[str, OptionGroup] = {
+    "about": OptionGroup(card_options, _take_about),
+    "inputs": OptionGroup(_files_options, _take_inputs),
+    "ledger": OptionGroup(ledger_option, _take_ledger),
+    "library": OptionGroup(library_options, _take_library),
+    "library by language": OptionGroup(_library_by_language_options, _take_library_by_language),
     # The fields have the names of the options.
-    "paths": Group(_files_options, lambda stage, options: {}),
-    "listener": Group(_listener_options, _take_listener),
-    "library at need": Group(library_options, _take_library_at_need),
-    "templates at need": Group(_templates_option, _take_templates),
-    "report of rows": Group(_report_option, _take_report),
+    "paths": OptionGroup(_files_options, lambda stage, options: {}),
+    "listener": OptionGroup(_listener_options, _take_listener),
+    "library at need": OptionGroup(library_options, _take_library_at_need),
+    "templates at need": OptionGroup(_templates_option, _take_templates),
+    "report of rows": OptionGroup(_report_option, _take_report),
 }
 
 
@@ -303,7 +303,7 @@ def _parameter(field: "Field[Any]", hint: Any, setting: Setting) -> Callable[[An
     )  # fmt: skip
 
 
-def _group_of(setting: Setting, name: str, hints: Mapping[str, Any]) -> Group | None:
+def _group_of(setting: Setting, name: str, hints: Mapping[str, Any]) -> OptionGroup | None:
     """Return the options that set a field together; None if a single option sets it."""
     if setting.value == "settings":
         return _settings_group(name, hints[name])
@@ -312,7 +312,7 @@ def _group_of(setting: Setting, name: str, hints: Mapping[str, Any]) -> Group | 
     return GROUPS.get(setting.value)
 
 
-def _settings_group(name: str, kind: type, without: Collection[str] = ()) -> Group:
+def _settings_group(name: str, kind: type, without: Collection[str] = ()) -> OptionGroup:
     """Return the options of the settings of a config, which is a field of a stage."""
     hints = get_type_hints(kind)
     declared = {name: one for name, one in settings_of(kind).items() if name not in without}
@@ -325,7 +325,7 @@ def _settings_group(name: str, kind: type, without: Collection[str] = ()) -> Gro
     def take(stage: Any, options: Options) -> Options:
         return {name: kind(**_given(options, declared))}
 
-    return Group(add, take)
+    return OptionGroup(add, take)
 
 
 def _given(options: Options, names: Iterable[str]) -> Options:
@@ -348,7 +348,7 @@ _ABLATIONS = (
 )  # fmt: skip
 
 
-def _parser_settings() -> Group:
+def _parser_settings() -> OptionGroup:
     """Return the options of the settings of a parser, which stand in a recipe as well."""
     from genie_dp.parser.config import ParserConfig
 
@@ -368,7 +368,7 @@ def _parser_settings() -> Group:
         given = _given(options, names)
         return {"given": given | ({"prior": str(given["prior"])} if "prior" in given else {})}
 
-    return Group(add, take)
+    return OptionGroup(add, take)
 
 
 def _accept(folder: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from genie_dp import __version__, cli
 from genie_dp.cli import output, run
-from genie_dp.cli.commands import Entry
+from genie_dp.cli.commands import CommandEntry
 from genie_dp.cli.options import GRAMMAR, SKILLS, Finite
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.resources import data_folder
@@ -26,7 +26,7 @@ def command(monkeypatch):
 
     def put(function, name="demo"):
         monkeypatch.setattr(cli, "load_command", lambda _: click.command(name)(function))
-        monkeypatch.setitem(cli.COMMANDS, name, Entry("nowhere:command", "Do it."))
+        monkeypatch.setitem(cli.COMMANDS, name, CommandEntry("nowhere:command", "Do it."))
         return name
 
     return put
@@ -215,8 +215,8 @@ def test_wrong_usage_ends_with_2_and_the_nearest_command_is_named(command, capsy
 def test_a_reader_that_goes_away_leaves_no_traceback():
     program = (
         "import click, sys; from genie_dp import cli\n"
-        "from genie_dp.cli.commands import Entry\n"
-        "cli.COMMANDS['many'] = Entry('', 'Print many lines.')\n"
+        "from genie_dp.cli.commands import CommandEntry\n"
+        "cli.COMMANDS['many'] = CommandEntry('', 'Print many lines.')\n"
         "cli.load_command = lambda _: click.command('many')(\n"
         "    lambda: [sys.stdout.write('line\\n') for _ in range(100_000)] and None)\n"
         "cli.main(['many'])"

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from genie_dp.cli import LazyGroup
-from genie_dp.cli.commands import Entry
+from genie_dp.cli.commands import CommandEntry
 from genie_dp.cli.options import POSITIVE, Finite
 from genie_dp.cli.private.ledgers import (
     check_is_there,
@@ -27,12 +27,12 @@ _format_option = click.option(
 )
 
 
-STEPS: Mapping[str, Entry] = {
-    "init": Entry(
+STEPS: Mapping[str, CommandEntry] = {
+    "init": CommandEntry(
         f"{__name__}:init", "Promise a budget for private rows, once.", "cap unit-field ledger"
     ),
-    "show": Entry(f"{__name__}:show", "Show what was promised, spent and left."),
-    "check": Entry(
+    "show": CommandEntry(f"{__name__}:show", "Show what was promised, spent and left."),
+    "check": CommandEntry(
         f"{__name__}:check",
         "Check the ledger, and whether more would fit.",
         "steps rate noise-multiplier target",

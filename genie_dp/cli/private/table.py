@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from genie_dp.cli import LazyGroup
-from genie_dp.cli.commands import Entry
+from genie_dp.cli.commands import CommandEntry
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.options import FILE, library_options, seed_option
 from genie_dp.private.tables.extract import (
@@ -23,24 +23,24 @@ from genie_dp.rng import stream
 from genie_dp.run.files import check_output, open_text
 
 _TABLE = click.argument("table", type=FILE)
-STEPS: Mapping[str, Entry] = {
-    "schema": Entry(
+STEPS: Mapping[str, CommandEntry] = {
+    "schema": CommandEntry(
         "genie_dp.cli.private.table:schema",
         "Write a schema of what is publicly known: columns with their values, to look at and "
         "change.",
         "columns public output",
     ),
-    "release": Entry(
+    "release": CommandEntry(
         "genie_dp.private.tables.run:Table",
         "Count the metadata of PRIVATE rows with noise, and write a table that may be sampled "
         "from.",
         "epsilon columns public",
     ),
-    "show": Entry(
+    "show": CommandEntry(
         "genie_dp.cli.private.table:show",
         "Say what a TABLE tells: its guarantee, the shares of values, and what goes together.",
     ),
-    "sample": Entry(
+    "sample": CommandEntry(
         "genie_dp.cli.private.table:sample",
         "Draw records from a TABLE: JSON, one a line, column -> value.",
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from genie_dp.cli import LazyGroup
-from genie_dp.cli.commands import Entry
+from genie_dp.cli.commands import CommandEntry
 from genie_dp.cli.options import POSITIVE, library_options, paid_resume_options, settings_options
 from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.private.generators.config import GeneratorConfig
@@ -16,13 +16,13 @@ from genie_dp.private.generators.stages import KINDS
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _KINDS = f"{__name__}:command"
 _SHOWN = "epsilon rest ledger public batch epochs seed device"
-TRAININGS: Mapping[str, Entry] = {
-    "one-stage": Entry(_KINDS, "Learn utterances, with noise.", _SHOWN),
-    "control": Entry(_KINDS, "Learn utterances by what they ask for, with noise.", _SHOWN),
-    "two-stage": Entry(
+TRAININGS: Mapping[str, CommandEntry] = {
+    "one-stage": CommandEntry(_KINDS, "Learn utterances, with noise.", _SHOWN),
+    "control": CommandEntry(_KINDS, "Learn utterances by what they ask for, with noise.", _SHOWN),
+    "two-stage": CommandEntry(
         _KINDS, "Learn programs, and utterances by their programs, with noise.", _SHOWN
     ),
-    "crt": Entry(
+    "crt": CommandEntry(
         "genie_dp.cli.private.crt:command",
         "Train on redacted rows, with noise on the private part alone.",
         "epsilon about method redacted-apart public seed device",
