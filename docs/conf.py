@@ -33,7 +33,7 @@ myst_enable_extensions = ["colon_fence"]
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "build" / "notebooks")
 nb_execution_raise_on_error = True
-nb_execution_timeout = 300
+nb_execution_timeout = 900  # seconds a cell, on a busy machine
 
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
