@@ -274,7 +274,7 @@ def trained(settings: Settings, one: FunctionSet, examples: Sequence[Json]) -> t
     commands: list[list[Any]] = [
         ["synthesize", *skills, *grammar, "--size", settings.size,
          "--max-depth", 3, *seed, "--output", pairs],
-        ["data", "augment", pairs, *skills, "--general", 0.7, "--quoted", 0.02, *seed,
+        ["data", "augment", pairs, *skills, "--free-text-rate", 0.7, "--quoted", 0.02, *seed,
          "--output", rows],
         ["train", rows, *skills, "--steps", settings.steps, *seed, "--output", parser],
     ]  # fmt: skip

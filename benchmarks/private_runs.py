@@ -184,7 +184,7 @@ class Bench:
         ledger = target.with_suffix(".ledger.json")
         promised = ["--epsilon", str(epsilon), "--delta", str(DELTA), "--unit", "utterance"]
         init = ["private", "budget", "init", str(private), *promised]
-        genie([*init, "--apart", "--ledger", str(ledger)])
+        genie([*init, "--allow-same-rows", "--ledger", str(ledger)])
         return ledger
 
     def _cost(self, folder: Path) -> Path:

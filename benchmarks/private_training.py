@@ -178,7 +178,7 @@ def loss_at(rate: float, kind: str, count: int, rows: tuple[Path, Path, list[Any
     folder.mkdir()
     path = folder / private.name
     shutil.copy(private, path)  # a ledger of its own
-    promise = ("--epsilon", 8, "--delta", 1e-5, "--unit", "utterance", "--apart")
+    promise = ("--epsilon", 8, "--delta", 1e-5, "--unit", "utterance", "--allow-same-rows")
     commanded("private", "budget", "init", path, *promise)
     sizes = ("--size", 64, "--layers", 2, "--batch", 128, "--chunk", 32)
     words = ("private", "train", kind, path, "--public", public, "--about", count, "--epsilon", 8)

@@ -177,7 +177,7 @@ def test_a_prior_is_the_commands_and_steers_synthesis(grammar, private, tmp_path
         apart.mkdir()
         rows = apart / "private.jsonl"
         rows.write_bytes(private.read_bytes())
-        gd.private.Ledger.init(rows, **BUDGET, apart=True)
+        gd.private.Ledger.init(rows, **BUDGET, allow_same_rows=True)
         capsys.readouterr()
         output = ["--output", str(apart / "prior.json")]
         assert run(["private", "prior", str(rows), *words, *output]) == 0

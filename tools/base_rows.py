@@ -691,7 +691,8 @@ class Maker:
                       "--max-depth", 3, "--seed", 1, "--output", "pairs.jsonl"]  # fmt: skip
         paraphrase = ["data", "paraphrase", "auto", "pairs.jsonl", *skills, "--number", 1, "--seed",
                       1, "--output", "paraphrases.jsonl"]  # fmt: skip
-        augment = ["data", "augment", "pairs.jsonl", "paraphrases.jsonl", *skills, "--general", 0.3,
+        augment = ["data", "augment", "pairs.jsonl", "paraphrases.jsonl", *skills,
+                   "--free-text-rate", 0.3,
                    "--values", "values.tsv", "--quoted", 0.02, "--paraphrase-with-text", 1,
                    "--paraphrase-other", 1, "--primitive", 1, "--seed", 1,
                    "--output", "made.jsonl"]  # fmt: skip

@@ -37,7 +37,7 @@ class AugmentConfig:
         4, "Rows made of a synthesized sentence with one function.", least=0, metavar="N"
     )
     compound: int = setting(1, "Rows made of another synthesized sentence.", least=0, metavar="N")
-    least: int = setting(
+    min_rows_per_template: int = setting(
         30,
         "Rows made of the sentences of each root template, at least, as far as 30 of each give so "
         "many: of templates that say little, more.",
@@ -50,7 +50,7 @@ class AugmentConfig:
     quoted: float = _share(
         0.1, "Share of texts and names that stay placeholders, as if typed in quotes."
     )
-    general: float = _share(
+    free_text_rate: float = _share(
         0.0, "Share of texts that are any free text, not of their parameter's list."
     )
     max_words: int = setting(

@@ -165,7 +165,7 @@ class ValueDraws:
     def _make(self, place: SlotPlace, limits: Limits) -> Draw | None:
         values = self.source.values_for(place.type, place.parameter)
         own = self._draw(values, place.operator, limits)
-        share = self.config.general
+        share = self.config.free_text_rate
         if place.type != STRING or not share or own is None:
             return own
         is_ours = self.config.place.words.has_grammar
@@ -363,7 +363,7 @@ class Expander:
         rows = sum(self.roots.get(root, 0) for root in template.row.derivation[:1])
         if not usual or not rows:
             return usual
-        return max(usual, min(MOST_OF_RARE, -(-self.config.least // rows)))
+        return max(usual, min(MOST_OF_RARE, -(-self.config.min_rows_per_template // rows)))
 
     def _usual_factor(self, template: RowTemplate) -> int:
         """Return how many rows are to be made of a row (Genie, section 5.2)."""

@@ -50,7 +50,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "train": CommandEntry(
         "genie_dp.parser.recipe:Train",
         "Train a parser on rows of synthesize, paraphrase, augment and people.",
-        "validation steps minutes start prior seed device jobs resume",
+        "validation steps minutes start seed device jobs resume",
     ),
     "parse": CommandEntry(
         "genie_dp.cli.parse:command",
@@ -65,7 +65,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "serve": CommandEntry(
         "genie_dp.cli.serve:command",
         "Answer sentences with programs: over HTTP, and on a page to try it.",
-        "api stdio host port names grammar",
+        "api stdio host port grammar",
     ),
     "private": CommandEntry(
         "genie_dp.cli.private:group",
@@ -85,7 +85,7 @@ DATA: Mapping[str, CommandEntry] = {
     "augment": CommandEntry(
         "genie_dp.augment.config:Augment",
         "Make many rows of each row: values for placeholders, other words, noise.",
-        "skills values least locale prior seed jobs preview output",
+        "skills values locale prior seed jobs output",
     ),
     "split": CommandEntry(
         "genie_dp.dataset.split:Split",
@@ -98,7 +98,7 @@ DATA: Mapping[str, CommandEntry] = {
     "diff": CommandEntry(
         "genie_dp.dataset.diff:Diff",
         "Say what is different between two data sets.",
-        "show format html output",
+        "show html output",
     ),
     "convert": CommandEntry(
         "genie_dp.dataset.convert:Convert",
@@ -118,12 +118,12 @@ PARAPHRASE: Mapping[str, CommandEntry] = {
     "select": CommandEntry(
         "genie_dp.paraphrase.select:Select",
         "Choose synthesized sentences to paraphrase, and put example values in.",
-        "easy-pairs mixed-pairs other-pairs seed output",
+        "easy-pairs seed output",
     ),
     "hits": CommandEntry(
         "genie_dp.paraphrase.tasks:ParaphraseTasks",
         "Write paraphrase tasks for Mechanical Turk: the batch as CSV, and the page.",
-        "sentences paraphrases workers page output",
+        "sentences paraphrases page output",
     ),
     "serve": CommandEntry(
         "genie_dp.serve.paraphrases:ServeTasks",
@@ -147,7 +147,7 @@ PARAPHRASE: Mapping[str, CommandEntry] = {
     "auto": CommandEntry(
         "genie_dp.paraphrase.run:Paraphrase",
         "Paraphrase rows automatically.",
-        "by number rules model seed jobs parser output",
+        "by number rules model seed parser output",
     ),
 }
 
@@ -170,7 +170,7 @@ GRAMMAR: Mapping[str, CommandEntry] = {
     "describe": CommandEntry(
         "genie_dp.synthesis.describe_stage:Describe",
         "Say in English what a program does, by the templates of synthesis.",
-        "input alternatives skills grammar",
+        "input skills grammar",
     ),
     "format": CommandEntry(
         "genie_dp.templates.format:Format",

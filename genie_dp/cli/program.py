@@ -16,18 +16,26 @@ from genie_dp.languages import Language, get_language
 from genie_dp.languages.programs import Answer, answer_lines, check_types
 
 STEPS: Mapping[str, CommandEntry] = {
-    "check": CommandEntry(f"{__name__}:check", "Say what is wrong with programs."),
+    "check": CommandEntry(f"{__name__}:check", "Find the mistakes in programs.", "language skills"),
     "canonical": CommandEntry(
-        f"{__name__}:canonical", "Print the one program that stands for all with the same meaning."
+        f"{__name__}:canonical",
+        "Print the one program that stands for all with the same meaning.",
+        "language skills",
     ),
     "tokens": CommandEntry(
-        f"{__name__}:tokens", "Print canonical programs as tokens separated by one space."
+        f"{__name__}:tokens",
+        "Print canonical programs as tokens separated by one space.",
+        "reverse language skills",
     ),
     "render": CommandEntry(
-        f"{__name__}:render", "Print programs as people write them; types are not checked."
+        f"{__name__}:render",
+        "Print programs as people write them; types are not checked.",
+        "language skills",
     ),
     "functions": CommandEntry(
-        f"{__name__}:functions", "Count the functions of programs; types are not checked."
+        f"{__name__}:functions",
+        "Count the functions of programs; types are not checked.",
+        "language skills",
     ),
 }
 
@@ -54,7 +62,7 @@ def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
 
 @_subcommand("check")
 def check(file: IO[bytes], language: str, skills: Sequence[Path], skip_broken: bool) -> None:
-    """Say what is wrong with programs."""
+    """Find the mistakes in programs."""
     target = get_language(language)
     library = load_library_of(language, skills, skip_broken=skip_broken)
 

@@ -80,7 +80,7 @@ output: build
 {locale}jobs: 2
 stages:
   pairs: {{synthesize: {{size: 5000, max_depth: 3, seed: 1}}}}
-  rows: {{augment: {{general: 0.7, quoted: 0.02, seed: 1}}, of: pairs}}
+  rows: {{augment: {{free_text_rate: 0.7, quoted: 0.02, seed: 1}}, of: pairs}}
   parser: {{train: {{steps: {steps}, seed: 1}}, of: rows}}
 """
 _RESULT = "  result: {{evaluate: {{rows: {eval}}}, of: parser}}\n"

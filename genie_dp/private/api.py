@@ -95,7 +95,7 @@ class Ledger:
         cap: int | None = None,
         unit_field: str | None = None,
         accountant: Accountant = DEFAULT,
-        apart: bool = False,
+        allow_same_rows: bool = False,
         ledger: str | Path | None = None,
     ) -> "Ledger":
         """Promise a budget for rows, once, and return its ledger.
@@ -108,7 +108,7 @@ class Ledger:
             cap: how many rows of a dialogue or user are looked at, at most.
             unit_field: field of a row that names its user or dialogue; of TSV, its column.
             accountant: whose epsilon must stay within the budget, pld or rdp.
-            apart: whether the rows may be another ledger's: for rows that are public.
+            allow_same_rows: accept rows that another ledger has: for rows that are public.
             ledger: where it is to be, if not beside the rows.
 
         Warns:
@@ -120,8 +120,9 @@ class Ledger:
         """
         file = _existing_rows(rows)
         budget = Budget(
-            epsilon, delta, unit, cap, accountant=accountant, unit_field=unit_field, apart=apart
-        )
+            epsilon, delta, unit, cap, accountant=accountant, unit_field=unit_field,
+            apart=allow_same_rows,
+        )  # fmt: skip
         promise(file, _path(ledger), budget)
         for problem in doubts(budget):
             hint = f" ({problem.hint})" if problem.hint else ""

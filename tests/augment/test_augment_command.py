@@ -182,7 +182,7 @@ def test_a_template_that_says_little_gets_more_rows_of_each_pair(tmp_path):
     made = {}
     for least in (None, 0, 20, 1000):
         output = tmp_path / f"{least}.jsonl"
-        asked = () if least is None else ("--least", least)
+        asked = () if least is None else ("--min-rows-per-template", least)
         assert augment(path, "--primitive", 4, *asked, "--output", output) == 0
         made[least] = Counter(row.parent for row in read_rows(str(output)))
     assert (made[None]["rare"], made[None]["S0"], made[None]["bare"]) == (30, 4, 4)
@@ -191,7 +191,7 @@ def test_a_template_that_says_little_gets_more_rows_of_each_pair(tmp_path):
     assert (made[1000]["rare"], made[1000]["bare"]) == (30, 4)
     assert made[1000]["S0"] == 30
     again = tmp_path / "again.jsonl"
-    words = (path, "--primitive", 4, "--least", 20, "--jobs", 2, "--output", again)
+    words = (path, "--primitive", 4, "--min-rows-per-template", 20, "--jobs", 2, "--output", again)
     assert augment(*words) == 0
     assert again.read_bytes() == (tmp_path / "20.jsonl").read_bytes()
 

@@ -207,7 +207,7 @@ def test_a_place_without_values_stays_and_is_reported():
 
 
 def test_some_texts_are_of_any_kind_if_asked():
-    said = words_of("show me emails", primitive=40, general=0.5)
+    said = words_of("show me emails", primitive=40, free_text_rate=0.5)
     own = sum(words in TEXTS for words in said)
     assert 3 <= own < len(said) - 5
 
@@ -217,7 +217,7 @@ def test_some_texts_that_functions_are_given_are_ids():
     given = replace(ROWS[0], program=ROWS[0].program.replace(" == ", " = "))
     shares = []
     for row in (given, ROWS[0]):
-        said = words_of(row, primitive=300, general=0.5)
+        said = words_of(row, primitive=300, free_text_rate=0.5)
         shares.append(sum(text in shipped_list("code").texts for text in said) / len(said))
     assert 0.01 < shares[0] < 0.15
     assert shares[1] == 0

@@ -68,7 +68,14 @@ def row_of(program, **parameters):
 
 
 def copies(row, library, **config):
-    settings = {**SILENT, "written": 1.0, "quoted": 0.0, "general": 0.5, "primitive": 12, **config}
+    settings = {
+        **SILENT,
+        "written": 1.0,
+        "quoted": 0.0,
+        "free_text_rate": 0.5,
+        "primitive": 12,
+        **config,
+    }
     lists = {name: of_library(values) for name, values in library.value_lists.items()}
     source = LibraryValues(SkillLibrary(), lists)
     engine = AugmentEngine(AugmentConfig(**settings), source, CALLS, library)

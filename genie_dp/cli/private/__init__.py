@@ -15,7 +15,7 @@ STEPS: Mapping[str, CommandEntry] = {
     "plan": CommandEntry(
         "genie_dp.cli.private.plan:command",
         "Plan a training on private rows: batch, steps and noise within a time.",
-        "kind public-rows",
+        "kind",
     ),
     "train": CommandEntry(
         "genie_dp.cli.private.train:group", "Train a generator of rows that are like private ones."
@@ -28,12 +28,12 @@ STEPS: Mapping[str, CommandEntry] = {
     "prior": CommandEntry(
         "genie_dp.private.prior.run:Prior",
         "Count which functions people ask for, with noise, and write a prior.",
-        "epsilon about functions pairs public",
+        "epsilon about functions public",
     ),
     "gaps": CommandEntry(
         "genie_dp.private.gaps.run:Gaps",
         "Tell what people ask for that is not understood, with noise, and templates for it.",
-        "epsilon words pairs report parser",
+        "epsilon words report parser",
     ),
     "table": CommandEntry(
         "genie_dp.cli.private.table:group",
@@ -42,7 +42,7 @@ STEPS: Mapping[str, CommandEntry] = {
     "evolve": CommandEntry(
         "genie_dp.cli.private.evolve:command",
         "Evolve synthetic rows: candidates that PRIVATE rows vote for, with noise, and variations.",
-        "epsilon public iterations population rows",
+        "epsilon public iterations rows",
     ),
     "render": CommandEntry(
         "genie_dp.cli.private.render:command",
@@ -52,17 +52,17 @@ STEPS: Mapping[str, CommandEntry] = {
     "compare": CommandEntry(
         "genie_dp.cli.private.evaluate:command",
         "Compare synthetic rows with real ones that were held out.",
-        "real-is-public rows mauve report output",
+        "real-is-public mauve report output",
     ),
     "redact": CommandEntry(
         "genie_dp.cli.private.redact:command",
         "Mask the secrets and the duplicates of FILE, and part its rows for training.",
-        "gazetteer detector without report review",
+        "gazetteer detector report review",
     ),
     "detector": CommandEntry(
         "genie_dp.cli.private.detector:command",
         "Train a detector of names, addresses, numbers and others on sentences that are made.",
-        "output sentences epochs rows",
+        "sentences rows",
     ),
     "score-redaction": CommandEntry(
         "genie_dp.cli.private.policies:command",
@@ -72,12 +72,12 @@ STEPS: Mapping[str, CommandEntry] = {
     "canaries": CommandEntry(
         "genie_dp.cli.private.canaries:command",
         "Put canaries into ROWS, JSONL or lines of a .txt: invented secrets, drawn at random.",
-        "coin template count",
+        "coin count",
     ),
     "audit": CommandEntry(
         "genie_dp.cli.private.audit:command",
         "Attack MODEL, or rows that were released, and compare what that proves with the claim.",
-        "release members canaries claim report",
+        "release members canaries report",
     ),
     "report": CommandEntry(
         "genie_dp.cli.private.report:command",

@@ -73,8 +73,8 @@ def group() -> None:
     "noise depend on earlier releases.",
 )  # fmt: skip
 @click.option(
-    "--apart", is_flag=True,
-    help="The rows may be another ledger's: for rows that are public, or only seem to be its.",
+    "--allow-same-rows", "apart", is_flag=True,
+    help="Accept rows that another ledger has, or seems to have: for public or invented rows.",
 )  # fmt: skip
 @ledger_option
 def init(private: Path | None, ledger: Path | None, **options: Any) -> None:

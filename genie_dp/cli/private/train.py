@@ -15,7 +15,7 @@ from genie_dp.private.generators.stages import KINDS
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _KINDS = f"{__name__}:command"
-_SHOWN = "epsilon rest ledger public batch epochs seed device"
+_SHOWN = "epsilon rest ledger public seed device"
 TRAININGS: Mapping[str, CommandEntry] = {
     "one-stage": CommandEntry(_KINDS, "Learn utterances, with noise.", _SHOWN),
     "control": CommandEntry(_KINDS, "Learn utterances by what they ask for, with noise.", _SHOWN),
@@ -25,7 +25,7 @@ TRAININGS: Mapping[str, CommandEntry] = {
     "crt": CommandEntry(
         "genie_dp.cli.private.crt:command",
         "Train on redacted rows, with noise on the private part alone.",
-        "epsilon about method redacted-apart public seed device",
+        "epsilon about redacted-apart public seed device",
     ),
 }
 

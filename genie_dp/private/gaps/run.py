@@ -95,7 +95,7 @@ class Gaps(Release):
         "Noise. Laplace is wider if a unit counts for much.",
         choices=("gaussian", "laplace"),
     )
-    least: int = setting(
+    min_units: int = setting(
         5, "Show nothing that fewer units said, whatever the noise is.", least=1, metavar="N"
     )
     words: int = setting(
@@ -163,13 +163,13 @@ class Gaps(Release):
             )
         said, limits = self.listener.said, GapLimits(self.words, self.pairs, self.sentences)
         gaps = GapPlan(
-            said, limits, self.mechanism, multiplier, threshold_delta, self.least, self.all
+            said, limits, self.mechanism, multiplier, threshold_delta, self.min_units, self.all
         )
         # In an order that is the same in every process.
         public = sorted(said.words), sorted(said.pairs), said.functions, dict(said.reasons)
         shared = {
             "limits": asdict(limits),
-            "noise": [self.mechanism, multiplier, threshold_delta, self.least, self.all],
+            "noise": [self.mechanism, multiplier, threshold_delta, self.min_units, self.all],
             "public": sha256(repr(public).encode()).hexdigest(),
             "heard": dict(self.listener.facts),
         }

@@ -200,7 +200,7 @@ def _known_elsewhere(rows: Path, mark: marks.Mark) -> GenieError:
     if not mark.ledger.exists():
         message += ", which is missing"
         hint = "bring it back: what was spent stays spent"
-    apart = "; if they are other rows, `private budget init --apart`"
+    apart = "; if they are other rows, `private budget init --allow-same-rows`"
     return GenieError(Problem("B031", message, hint=hint + apart))
 
 

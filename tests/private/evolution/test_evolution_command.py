@@ -266,7 +266,7 @@ def test_a_run_past_the_budget_without_epsilon_or_place_is_refused(folder, capsy
 def test_a_table_of_another_ledger_is_refused_even_if_it_cost_less(folder, capsys, is_changed):
     Path("others.jsonl").write_bytes(Path("private.jsonl").read_bytes())
     budget = ("--epsilon", "8", "--delta", "1e-5", "--unit", "utterance")
-    assert cli.run(["private", "budget", "init", "others.jsonl", *budget, "--apart"]) == 0
+    assert cli.run(["private", "budget", "init", "others.jsonl", *budget, "--allow-same-rows"]) == 0
     for rows, epsilon in (("private", "2"), ("others", "1")):
         table = ("private", "table", "release", f"{rows}.jsonl", "--schema", "schema.json")
         assert cli.run([*table, "--epsilon", epsilon, "-o", f"{rows}.json"]) == 0

@@ -53,7 +53,7 @@ def test_the_report_is_the_commands_and_each_call_is_paid(private, tmp_path):
         assert code_of(ledger.gaps, listener, epsilon=1, output=tmp_path / "more") == "Y022"
         spent = ledger.spent.epsilon
         assert code_of(ledger.gaps, listener, epsilon=8.9) == "B023"
-        assert code_of(ledger.gaps, listener, epsilon=1, least=0) == "R040"
+        assert code_of(ledger.gaps, listener, epsilon=1, min_units=0) == "R040"
         assert code_of(ledger.gaps, listener, epsilon=1, most=3) == "R043"
         assert ledger.spent.epsilon == spent
     assert code_of(ledger.gaps, listener, epsilon=1) == "B036"

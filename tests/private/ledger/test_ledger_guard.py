@@ -197,7 +197,7 @@ def test_other_rows_have_a_ledger_of_their_own(private):
 
 def test_a_budget_apart_is_possible_and_says_what_it_does_not_cover(private, capsys):
     other = shuffled_copy(private)
-    assert cli.run(["private", "budget", "init", str(other), *INIT, "--apart"]) == 0
+    assert cli.run(["private", "budget", "init", str(other), *INIT, "--allow-same-rows"]) == 0
     ledger = Ledger.open(ledger_of(other))
     table = release(other, ledger)
     assert any("other ledgers" in line for line in table.spent.not_covered)
