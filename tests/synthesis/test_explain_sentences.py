@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections import Counter
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,13 +43,18 @@ def templates_of(node):
         yield from templates_of(child)
 
 
+@cache
+def explained(utterance):
+    return explainer().explain(utterance)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("group", list(GROUPS))
 def test_every_sentence_has_its_program_and_no_other(group):
     faults = []
     for utterance, program in GROUPS[group]:
         expected = program_tokens(program, shipped())
-        found = explainer().explain(utterance).programs
+        found = explained(utterance).programs
         if found != (expected,):
             faults.append(f"{utterance}\n  expected {expected}\n  got {found}")
     assert faults == []
@@ -71,7 +77,7 @@ def test_every_file_of_the_grammar_is_used():
     used = Counter()
     for pairs in GROUPS.values():
         for utterance, _ in pairs:
-            for reading in explainer().explain(utterance).readings:
+            for reading in explained(utterance).readings:
                 used.update(set(templates_of(reading.trees[0])))
     folder = data_folder("grammars") / "en"
     # Commands that stand among the noun phrases of real skills are in no shipped one, and the

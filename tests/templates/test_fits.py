@@ -117,7 +117,7 @@ FRAGMENTS = [
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(lines=st.lists(st.sampled_from(FRAGMENTS), min_size=3, max_size=9, unique=True))
 def test_whatever_templates_stand_together_their_programs_are_well_typed(tmp_path, lines):
     language, main = get_language("thingtalk"), tmp_path / "main.genie"

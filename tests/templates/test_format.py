@@ -48,9 +48,11 @@ def test_shipped_files_can_be_read_and_layout_changes_nothing_that_they_say():
     for path in files:
         text = path.read_text(encoding="utf-8")
         laid_out = layout(text)
-        assert layout(laid_out) == laid_out, path
-        assert said(laid_out, path) == said(text, path)
-        templates += len(said(text, path))
+        meant = said(laid_out, path)
+        if laid_out != text:
+            assert layout(laid_out) == laid_out, path
+            assert said(text, path) == meant
+        templates += len(meant)
     assert len(files) > 60
     assert templates >= 800
 

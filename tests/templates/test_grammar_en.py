@@ -11,9 +11,7 @@ from genie_dp.english.forms import article
 from genie_dp.languages.types import is_slot
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import compile_inputs
-from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer
-from genie_dp.synthesis.engine import build_engine
 from genie_dp.synthesis.explain import DerivationNode, Explainer
 from genie_dp.synthesis.trials import samples
 from genie_dp.templates.ast import Template
@@ -21,7 +19,7 @@ from genie_dp.templates.check import check_grammar
 from genie_dp.templates.inputs import Inputs
 from tests.conftest import Golden
 from tests.golden import DATA, Case, cases
-from tests.synthesis.synthesis_setup import compiled, rows, shipped
+from tests.synthesis.synthesis_setup import rows, shipped, shipped_engine
 
 pytestmark = pytest.mark.xdist_group("shipped")
 GRAMMAR = Path(str(data_folder("grammars"))) / "en"
@@ -94,8 +92,7 @@ def test_the_check_finds_nothing_in_the_grammar():
 
 @pytest.mark.slow
 def test_every_construct_gives_something_with_the_shipped_skills():
-    made = build_engine(compiled(), SynthesisConfig(size=100, max_depth=4))
-    silent = {sample.template.id for sample in samples(made, 1) if not sample.pairs}
+    silent = {sample.template.id for sample in samples(shipped_engine(), 1) if not sample.pairs}
     assert silent & {template.id for template in constructs()} == set()
 
 
