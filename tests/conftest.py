@@ -18,8 +18,8 @@ from tests.scenarios import play  # noqa: F401
 from tests.trained import made_once, trained, trained_calls, trained_german  # noqa: F401
 
 # Deadlines are off, since a shared machine pauses. "ci" and "quick" draw the same examples every
-# time; "quick" is what a person waits for (`make test`): an eighth of the examples of each law.
-settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, print_blob=True)
+# time; "quick" is what a person waits for (`make test`): a quarter of the examples of each law.
+settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("quick", settings.get_profile("ci"), max_examples=12)
 settings.register_profile(
     "dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]

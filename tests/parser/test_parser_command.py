@@ -141,8 +141,7 @@ def test_every_sort_of_parser_can_be_trained_and_read(tmp_path, options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["t5", "gpt2"])
-@pytest.mark.parametrize("options", [(), ("--lora", 2)])
+@pytest.mark.parametrize(("kind", "options"), [("t5", ()), ("t5", ("--lora", 2)), ("gpt2", ())])
 def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, kind, options):
     pytest.importorskip("peft")
     base = save_tiny_base(tmp_path / "base", kind)

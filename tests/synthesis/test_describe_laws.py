@@ -36,7 +36,7 @@ def programs(name="shipped"):
 @pytest.mark.parametrize("name", ["few", "shipped"])
 def test_every_program_of_synthesis_is_described_and_read_back(name):
     language, library = shipped().language, shipped().library
-    for program in programs(name)[:300]:
+    for program in programs(name)[:100]:
         found = describer(name).describe(program)
         assert found.complete, program
         assert found.program in explainer(name).explain(found.utterance).programs
@@ -95,7 +95,7 @@ def drawn(seed):
         return None
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [20, pytest.param(80, marks=pytest.mark.slow)])
 def test_what_templates_say_in_any_program_is_read_back(count):
     language = shipped().language
     trees = [tree for tree in map(drawn, range(count)) if tree is not None]

@@ -18,8 +18,8 @@ from genie_dp.synthesis import distributed
 from tests.synthesis.synthesis_project import RAISING, Project, errands, journal_lines, notes
 
 # Blocks enough to kill a worker in between, from an engine that is built in a moment.
-BLOCKS = 10
-SIZE = ("--size", 32_000, "--max-depth", 3, "--pool-size", 5_000)
+BLOCKS = 7
+SIZE = ("--size", 22_000, "--max-depth", 3, "--pool-size", 5_000)
 SMALL = ("--size", 500, "--max-depth", 2)
 pytestmark = pytest.mark.xdist_group("cluster")
 

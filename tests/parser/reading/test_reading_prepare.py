@@ -64,9 +64,9 @@ def kind(token: str) -> str:
 
 
 def test_rows_with_placeholders_stay_as_they_are():
-    made = [preparer().prepare(row) for row in rows()[:1500]]
+    made = [preparer().prepare(row) for row in rows()[:600]]
     same = [m for m, row in zip(made, rows(), strict=False) if m == Prepared(row, m_doubt(m))]
-    assert len(same) >= 0.99 * 1500
+    assert len(same) >= 0.99 * 600
     # "number one" of a template is a number of its program: that is said with a placeholder.
     for one, row in zip(made, rows(), strict=False):
         assert isinstance(one, Left) or one.row == row or one.row.program != row.program

@@ -98,7 +98,7 @@ def test_every_program_of_the_skills_own_evaluation_and_of_synthesis_is_accepted
 LIMITS = GrammarLimits(tokens=200, nesting=5)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans(), st.integers(0, 60))
 def test_every_walk_ends_within_the_limit_in_a_well_typed_program(rng, deep, begun):
     asked = strategies.question_sample(rng).library
