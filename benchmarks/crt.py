@@ -169,11 +169,11 @@ def prepared(
 ) -> tuple[Any, Any, Any]:
     """Return a generator that has learned nothing yet, its rows, and what is to be done."""
     from genie_dp.languages import get_language
-    from genie_dp.private.crt.config import Course, PublicSettings, plan_private_steps
+    from genie_dp.private.crt.config import plan_private_steps
     from genie_dp.private.crt.rows import arrange_rows
     from genie_dp.private.generators.generator import new_generator
     from genie_dp.private.generators.models import DecoderSettings, RecurrentLMSettings
-    from genie_dp.private.generators.plans import NoisySteps
+    from genie_dp.private.generators.plans import NoisySteps, PublicSteps, TrainingSchedule
     from genie_dp.private.generators.stages import LabelledRow
 
     private, public, marked = parts(texts, setting)
@@ -198,34 +198,35 @@ def prepared(
     training = NoisySteps(
         learning_rate=noisy_rate, checkpoint_every=10**9, momentum=MOMENTA[setting.model]
     )
-    plain = PublicSettings(batch=16, learning_rate=rate, seed=setting.seed)
-    return made, rows, Course(method, (epochs,), plan, training, plain)
+    public_steps = PublicSteps(batch=16, learning_rate=rate, seed=setting.seed)
+    return made, rows, TrainingSchedule(plan, training, public_steps, (epochs,))
 
 
 def trained(texts: Sequence[Text], setting: Setting, folder: Path, **how: Any) -> Any:
     """Return the generator of a folder, which is trained if there is none yet, and its plan."""
     from crt_selective import fit_selectively
 
-    from genie_dp.private.crt.config import NOTHING
-    from genie_dp.private.crt.run import fit
+    from genie_dp.private.generators.fit import fit
     from genie_dp.private.generators.generator import load_generator, save_generator
+    from genie_dp.private.generators.plans import NO_GUARANTEE
     from genie_dp.records import Spent
 
-    made, rows, course = prepared(texts, setting, **how)
+    made, rows, schedule = prepared(texts, setting, **how)
     if not folder.exists():
         spent = Spent(setting.epsilon, DELTA, "utterance", "add-or-remove-one", "rdp", ())
         is_paid = setting.method in ("crt", "dp")
         # Generated text: there is no ledger to be kept.
         if setting.method == "s-dp":
-            fit_selectively(made, rows, course)
+            fit_selectively(made, rows, schedule)
         else:
-            fit(made, rows, course, spend=(lambda _: spent) if is_paid else None)
+            spend = (lambda _: spent) if is_paid else None
+            fit(made, rows.private, schedule, public=rows.public, spend=spend)
         part = folder.with_name(f".{folder.name}.partial")
         shutil.rmtree(part, ignore_errors=True)
         is_claimed = is_paid or setting.method == "broken"
-        save_generator(made, part, spent=spent if is_claimed else NOTHING)
+        save_generator(made, part, spent=spent if is_claimed else NO_GUARANTEE)
         part.replace(folder)
-    return load_generator(folder).generator, course.plan
+    return load_generator(folder).generator, schedule.plan
 
 
 def claimed(texts: Sequence[Text], setting: Setting, plan: Any, **how: Any) -> Any:

@@ -15,10 +15,10 @@ import torch
 
 from genie_dp.models.layers import Module
 from genie_dp.private import secure
-from genie_dp.private.crt.alternating import AlternatingRun
-from genie_dp.private.crt.config import NOTHING, Course, PublicSettings
+from genie_dp.private.generators.alternating import AlternatingRun
 from genie_dp.private.generators.generator import Generator
 from genie_dp.private.generators.models import UNSCORED, RecurrentLM, cell_step, collate
+from genie_dp.private.generators.plans import NO_GUARANTEE, PublicSteps, TrainingSchedule
 from genie_dp.private.generators.stages import EncodedRow
 from genie_dp.private.generators.tokenizer import Tokenizer
 from genie_dp.private.ledger.guard import Units
@@ -184,7 +184,7 @@ class SelectiveRun(AlternatingRun):
         model: RecurrentLM,
         rows: Sequence[Sequence[Stretches]],
         *,
-        plain: PublicSettings,
+        plain: PublicSteps,
         noisy: DPSettings,
         states: SelectiveSettings,
         listen: Any = None,
@@ -227,20 +227,21 @@ class SelectiveRun(AlternatingRun):
 
 
 def fit_selectively(
-    generator: Generator, words: Sequence[Sequence[tuple[str, bool]]], course: Course
+    generator: Generator, words: Sequence[Sequence[tuple[str, bool]]], schedule: TrainingSchedule
 ) -> None:
     """Train a generator of utterances in place.
 
     Args:
         words: of each row, and whether each is sensitive.
-        course: epochs and steps; its plan says how many private steps there are.
+        schedule: the steps; its plan says how many private steps there are.
     """
-    assert course.plan is not None
+    assert schedule.plan is not None
+    assert schedule.public is not None
     model = generator.models["utterance"]
     rows = [(stretches(row, generator.tokenizer, longest=model.longest),) for row in words]
-    noisy = course.training.for_stage(course.plan, "utterance")
+    noisy = schedule.noisy.for_stage(schedule.plan, "utterance")
     states = SelectiveSettings()
-    run = SelectiveRun(model, rows, plain=course.plain, noisy=noisy, states=states)
-    run.pay(lambda _: NOTHING)
+    run = SelectiveRun(model, rows, plain=schedule.public, noisy=noisy, states=states)
+    run.pay(lambda _: NO_GUARANTEE)
     run.train()
     run.close()

@@ -208,11 +208,8 @@ def plan_of(kind: str, coins: Coins) -> Any:
 
 def train(generator: Any, public: Sequence[Any], kind: str, coins: Coins) -> None:
     """Train a generator on the canaries that were put in."""
-    from genie_dp.private.crt.config import Course, PublicSettings
-    from genie_dp.private.crt.rows import MethodRows
-    from genie_dp.private.crt.run import fit
-    from genie_dp.private.generators.plans import NoisySteps
-    from genie_dp.private.generators.run import fit_privately
+    from genie_dp.private.generators.fit import fit
+    from genie_dp.private.generators.plans import NoisySteps, PublicSteps, TrainingSchedule
     from genie_dp.private.generators.stages import LabelledRow
     from genie_dp.private.ledger.guard import Units
 
@@ -224,10 +221,10 @@ def train(generator: Any, public: Sequence[Any], kind: str, coins: Coins) -> Non
     # An LSTM learns more with a higher rate, so that its mistakes show as those of decoders do.
     how = NoisySteps(chunk=100, learning_rate=0.1 if kind == "crt" else 0.02)
     if kind == "crt":
-        course = Course("crt", (1,), plan, how, PublicSettings(batch=20))
-        fit(generator, MethodRows(rows, public[:20]), course, spend=spend)
+        schedule = TrainingSchedule(plan, how, PublicSteps(batch=20), (1,))
+        fit(generator, rows, schedule, public=public[:20], spend=spend)
     else:
-        fit_privately(generator, rows, plan, how, spend=spend)
+        fit(generator, rows, TrainingSchedule(plan, how), spend=spend)
 
 
 def attack_training(kind: str, coins: Coins) -> list[Any]:

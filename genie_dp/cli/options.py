@@ -163,8 +163,9 @@ def option_of_setting(
     attributes: dict[str, Any] = {"help": setting.help + default_text}
     if is_required(field):
         attributes["required"] = True
-    if value_type is bool and default is False and setting.value == "flag":
-        return click.option(f"--{option_name}", name, is_flag=True, default=None, **attributes)
+    if value_type is bool and setting.value == "flag":
+        attributes |= {"is_flag": True, "flag_value": not default, "default": None}
+        return click.option(f"--{option_name}", name, **attributes)
     if value_type is bool:
         flags = f"--{option_name}" if "/" in option_name else f"--{option_name}/--no-{option_name}"
         return click.option(flags, name, default=None, **attributes)

@@ -85,6 +85,7 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
     "file or -": click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True),
     "path": click.Path(exists=True, path_type=Path),
     "folder": FOLDER,
+    "new folder": click.Path(file_okay=False, path_type=Path),
     "skills": SKILLS,
     "text": click.STRING,
     "parser": _ReadPath(_parser_folder, is_folder=True),
@@ -116,11 +117,13 @@ def _take_about(stage: type[Stage], options: Options) -> Options:
     return {"about": AboutRows(**{name: options.pop(name) for name in names})}
 
 
-def _take_ledger(stage: type[Stage], options: Options) -> Options:
+def _take_ledger(stage: Any, options: Options) -> Options:
     from genie_dp.private.ledger.book import Ledger
     from genie_dp.private.ledger.guard import ledger_to_spend
 
-    return {"ledger": Ledger.open(ledger_to_spend(options["private"], options.pop("ledger")))}
+    named = options.pop("ledger")
+    path = ledger_to_spend(options["private"], named)
+    return {"ledger": Ledger.open(path) if named or stage.needs_ledger(options) else None}
 
 
 def _take_library(stage: Any, options: Options) -> Options:

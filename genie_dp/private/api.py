@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Library
 from genie_dp.private.audit.config import AuditConfig, AuditInputs, Shadow
-from genie_dp.private.generators.config import GeneratorConfig
 from genie_dp.private.generators.stages import Kind
 from genie_dp.private.ledger import book
 from genie_dp.private.ledger.accounting import DEFAULT, Accountant
@@ -207,27 +206,16 @@ class Ledger:
         )
         return made
 
-    @takes_settings(
-        "genie_dp.private.generators.config.GeneratorConfig",
-        without=("kind", "about", "epsilon", "rest"),
-    )
+    @takes_settings("genie_dp.private.generators.run.OneStage", without=("kind",))
     def train(
         self,
         kind: Kind,
         *,
-        about: float,
         output: str | Path,
-        epsilon: float | None = None,
-        rest: bool = False,
         library: Library | Paths | None = None,
         language: str | None = None,
         public: Rows | str | Path | Sequence[Rows | str | Path] = (),
-        codes: str | Path | None = None,
         parser: Any = None,
-        pretrained: str | Path | None = None,
-        public_model: str | Path | None = None,
-        device: str = "cpu",
-        threads: int = 1,
         resume: bool = False,
         overwrite: bool = False,
         progress: bool | None = None,
@@ -240,52 +228,38 @@ class Ledger:
         Args:
             kind: one-stage learns utterances; control learns utterances by what they ask for;
                 two-stage learns programs, and utterances by their programs.
-            about: how many units there are, as far as anybody may know.
             output: the folder of the generator; it appears when it is complete.
-            epsilon: what this run costs by itself, at the budget's delta.
-            rest: instead, use up what is left of the budget.
             library: what `load_library` returns, or its source, such as "shipped": skills of the
                 programs, which are to be named.
             language: of the programs; None for the library's.
             public: rows, or files of rows, that may be published: they give vocabulary and
                 grammar, and are learned before private rows are.
-            codes: a file of control codes, one a line, for the kind control.
             parser: a `Parser` of public rows, which writes the private rows' programs.
-            pretrained: a folder that keeps what was learned of public rows.
-            public_model: where the generator goes as it is before private rows, for audits.
-            device, threads: of torch.
             resume: go on with a call that was interrupted.
             overwrite: replace the output, and forget an interrupted call: its cost stays spent.
             progress: whether to show how far it is; None for on a terminal.
-            settings: those of `GeneratorConfig`, such as epochs="2/8", batch=128.
+            settings: those of `genie-dp private train`, such as about=2000, epsilon=1,
+                epochs="2/8". Codes, `pretrained` and `public_model` are files and folders.
 
         Raises:
             GenieError: past the budget (B023), and whatever `genie-dp private train` refuses.
         """
         from genie_dp.private.generators.rows import use_parser
-        from genie_dp.private.generators.run import run as run_training
+        from genie_dp.private.generators.run import GeneratorTraining
 
-        rows, ledger = self._rows_to_spend()
-        own = {"kind": kind, "about": about, "epsilon": epsilon, "rest": rest}
-        config = config_of(GeneratorConfig, {**own, **settings})
-        parser_folder = use_parser(parser)
-        known_library = library_from(_named(library), language=language)
-        return run_training(
-            config,
-            rows,
-            ledger,
-            known_library,
-            Output(str(output), resume=resume, overwrite=overwrite),
-            language=language or known_library.language,
-            public=_public_sources(public, code="H008"),
-            codes=_path(codes),
-            parser=parser_folder,
-            pretrained=_path(pretrained),
-            public_model=_path(public_model),
-            device=device,
-            threads=threads,
-            progress=progress,
-        )
+        known = library_from(_named(library), language=language)
+        inputs = {
+            "kind": kind,
+            "library": known,
+            "language": language or known.language,
+            "public": tuple(_public_sources(public, code="H008")),
+            "parser": use_parser(parser),
+        }
+        made: GeneratorResult = self._release(
+            GeneratorTraining, {**settings, **inputs}, output, "generator", resume=resume,
+            overwrite=overwrite, progress=progress,
+        )  # fmt: skip
+        return made
 
     @takes_settings("genie_dp.private.generators.sample.Sample", without=("ledger",))
     def sample(

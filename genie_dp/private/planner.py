@@ -13,14 +13,14 @@ from functools import cache
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.generators.config import (
+from genie_dp.private.generators.plans import (
     BANDED_RATE,
     HELD_OUT,
     MOMENTUM,
     RATE,
     TRIALS_MEAN,
+    Speed,
 )
-from genie_dp.private.generators.plans import Speed
 from genie_dp.private.generators.stages import KINDS, Kind
 from genie_dp.private.ledger.accounting import (
     ACCOUNTANTS,

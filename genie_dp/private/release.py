@@ -24,6 +24,7 @@ from genie_dp.run.files import refuse_overlap
 from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import (
     FolderKind,
+    Work,
     begin_work,
     put_in_place,
     refuse_or_clear,
@@ -105,31 +106,25 @@ def draw_once(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release(Stage):
-    """A stage that reads private rows once and pays for it.
-
-    Nothing is spent before all public inputs are read and the private rows are known to be valid.
+    """A stage that releases something of private rows, which their ledger pays for.
 
     Class attributes:
-        purpose: a short description for the ledger.
-        kind: the prefix of the run's name in the ledger.
         not_public: code of the error if a public input is private.
-        lost: code of the error if the released figures are missing in the work folder.
         folder: the kind of folder that the output is; None for a file.
     """
 
-    purpose: ClassVar[str]
-    kind: ClassVar[str]
     not_public: ClassVar[str]
-    lost: ClassVar[str]
     folder: ClassVar[FolderKind | None] = None
 
     private: Path = setting(
         REQUIRED, "The private rows, JSONL or TSV.", is_argument=True, value="file"
     )
-    ledger: Ledger = setting(REQUIRED, "Their ledger, which pays.", value="ledger")
-    epsilon: float = setting(
-        REQUIRED, "Cost of this release by itself, at the budget's delta.", above=0
-    )
+    ledger: Ledger | None = setting(REQUIRED, "Their ledger, which pays.", value="ledger")
+
+    @classmethod
+    def needs_ledger(cls, options: Mapping[str, Any]) -> bool:
+        """Return whether a command with these options is paid by a ledger."""
+        return True
 
     @property
     def public_files(self) -> Sequence[str | Path]:
@@ -149,12 +144,11 @@ class Release(Stage):
         """Read all public inputs, and return the plan."""
 
     @abstractmethod
-    def units(self, plan: ReleasePlan[Any], progress: bool | None) -> Units[Any]:
-        """Return each unit's private rows in the form that `draw` reads; spends nothing."""
+    def release(self, plan: ReleasePlan[Any], work: Work, progress: bool | None) -> Any:
+        """Return the release for `finish`, made now or by the run that was interrupted.
 
-    @abstractmethod
-    def draw(self, units: Units[Any], plan: ReleasePlan[Any]) -> Mapping[str, Any]:
-        """Return the noisy figures of private rows, after the ledger recorded their cost."""
+        It is paid before it is made.
+        """
 
     @abstractmethod
     def finish(
@@ -163,15 +157,89 @@ class Release(Stage):
         """Write the output: post-processing, which costs nothing.
 
         Args:
-            drawn: the released figures.
-            plan: the plan that they were drawn by.
+            drawn: what `release` returned.
+            plan: the plan that it was released by.
             made: where to write: a temporary folder, or the output's own file.
             target: the output, for the result.
             progress: whether to show progress.
         """
 
-    def release(self, plan: ReleasePlan[Any], work: Path, progress: bool | None) -> Any:
+    def run(self, output: Output, *, progress: bool | None = None) -> Any:
+        """Release, and write the output; a run that is resumed pays once.
+
+        Raises:
+            GenieError: past the budget (B023), the ledger is another's (B030, B031), the output is
+                there (Y022) or is an input (D027), a public input is private (`not_public`).
+        """
+        target, ledger = Path(output.target), self.ledger.path if self.ledger else None
+        refuse_private(self.public_files, self.private, code=self.not_public)
+        self.refuse_inputs()
+        refuse_overlap([target], [self.private, *self.public_files, *self.other_files, ledger])
+        plan = self.plan()
+        shared = {
+            "version": __version__,
+            "private": str(self.private.resolve()),
+            "ledger": str(ledger) if ledger else None,
+            **plan.shared,
+        }
+        flags = {"resume": output.resume, "overwrite": output.overwrite}
+        if self.folder is not None:
+            refuse_output(target, output.work, self.folder, **flags)
+        else:
+            refuse_or_clear(target, output.work, **flags)
+        with begin_work(output.work, shared, resume=output.resume) as work:
+            drawn = self.release(plan, work, progress)
+            work.keep()
+            made = target
+            if self.folder is not None:
+                made = output.work / "made" / target.name  # its card has the name of the folder
+                shutil.rmtree(made.parent, ignore_errors=True)
+                made.parent.mkdir()
+            result = self.finish(drawn, plan, made, output.target, progress)
+            if self.folder is not None:
+                put_in_place(made, target, output.work)
+        shutil.rmtree(output.work, ignore_errors=True)  # another that goes on with it may do so
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiguresRelease(Release):
+    """A release of noisy figures: private rows are read once, and the figures are drawn once.
+
+    Nothing is spent before all public inputs are read and the private rows are known to be valid.
+
+    Class attributes:
+        purpose: a short description for the ledger.
+        kind: the prefix of the run's name in the ledger.
+        lost: code of the error if the released figures are missing in the work folder.
+    """
+
+    purpose: ClassVar[str]
+    kind: ClassVar[str]
+    lost: ClassVar[str]
+
+    ledger: Ledger = setting(REQUIRED, "Their ledger, which pays.", value="ledger")
+    epsilon: float = setting(
+        REQUIRED, "Cost of this release by itself, at the budget's delta.", above=0
+    )
+
+    @abstractmethod
+    def units(self, plan: ReleasePlan[Any], progress: bool | None) -> Units[Any]:
+        """Return each unit's private rows in the form that `draw` reads; spends nothing."""
+
+    @abstractmethod
+    def draw(self, units: Units[Any], plan: ReleasePlan[Any]) -> Mapping[str, Any]:
+        """Return the noisy figures of private rows, after the ledger recorded their cost."""
+
+    def release(self, plan: ReleasePlan[Any], work: Work, progress: bool | None) -> Any:
         """Return the figures for `finish`, drawn now or by the run that was interrupted."""
+        if not work.is_kept:
+            # Before private rows are read, which may take long; one that goes on may have paid.
+            self.ledger.check_fits(plan.mechanisms)
+        return self.draw_once(plan, work.path, progress)
+
+    def draw_once(self, plan: ReleasePlan[Any], work: Path, progress: bool | None) -> Any:
+        """Return the figures, drawn now or by the run that was interrupted in the work folder."""
         return draw_once(
             work,
             self.kind,
@@ -181,40 +249,3 @@ class Release(Stage):
             Payer(self.ledger, self.purpose),
             code=self.lost,
         )
-
-    def run(self, output: Output, *, progress: bool | None = None) -> Any:
-        """Draw the figures and write the output; a run that is resumed pays once.
-
-        Raises:
-            GenieError: past the budget (B023), the ledger is another's (B030, B031), the output is
-                there (Y022) or is an input (D027), a public input is private (`not_public`).
-        """
-        target = Path(output.target)
-        refuse_private(self.public_files, self.private, code=self.not_public)
-        self.refuse_inputs()
-        read = [self.private, *self.public_files, *self.other_files, self.ledger.path]
-        refuse_overlap([target], read)
-        plan = self.plan()
-        shared = {
-            "version": __version__,
-            "private": str(self.private.resolve()),
-            "ledger": str(self.ledger.path),
-            **plan.shared,
-        }
-        flags = {"resume": output.resume, "overwrite": output.overwrite}
-        if self.folder is not None:
-            refuse_output(target, output.work, self.folder, **flags)
-        else:
-            refuse_or_clear(target, output.work, **flags)
-        if not output.work.exists():
-            # Before private rows are read, which may take long; one that goes on may have paid.
-            self.ledger.check_fits(plan.mechanisms)
-        with begin_work(output.work, shared, resume=output.resume) as work:
-            drawn = self.release(plan, output.work, progress)
-            work.keep()
-            made = output.work / "made" if self.folder is not None else target
-            result = self.finish(drawn, plan, made, output.target, progress)
-            if self.folder is not None:
-                put_in_place(made, target, output.work)
-        shutil.rmtree(output.work, ignore_errors=True)  # another that goes on with it may do so
-        return result

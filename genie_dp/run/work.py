@@ -347,6 +347,7 @@ def put_in_place(complete: Path, output: Path, work: Path) -> None:
 class Work:
     """The work folder of a run that is under way."""
 
+    path: Path
     is_kept: bool
 
     def keep(self) -> None:
@@ -366,7 +367,7 @@ def begin_work(path: Path, settings: Mapping[str, Any], *, resume: bool) -> Iter
     Raises:
         GenieError: those of `enter_work`.
     """
-    work = Work(is_kept=path.exists())
+    work = Work(path, is_kept=path.exists())
     enter_work(path, settings, resume=resume)
     with interruptible(path):
         try:

@@ -93,19 +93,21 @@ class Stage:
         work: module and function of the work, which takes the stage, the output and `progress`. It
             is imported when the stage runs, so that help does not wait for it. "" where `run` is
             defined here.
+        conflict_code: code of the error of a `conflict`.
     """
 
     command: ClassVar[str]
     output: ClassVar[OutputOption] = OutputOption(option=None)
     changes: ClassVar[str] = ""
     work: ClassVar[str] = ""
+    conflict_code: ClassVar[str] = "R040"
 
     def __post_init__(self) -> None:
         """Check the settings.
 
         Raises:
             GenieError: R040, for all that are out of range; those of `Setting.parse`.
-            SettingsConflict: R040, settings exclude or need each other.
+            SettingsConflict: `conflict_code`, settings exclude or need each other.
         """
         for name, allowed in settings_of(type(self)).items():
             value = getattr(self, name)
@@ -116,7 +118,7 @@ class Stage:
                 object.__setattr__(self, name, tuple(read))
         check_settings(self)
         if message := self.conflict():
-            raise SettingsConflict(Problem("R040", message))
+            raise SettingsConflict(Problem(self.conflict_code, message))
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:
@@ -136,7 +138,9 @@ class Stage:
         plain = {name for name, allowed in declared.items() if not allowed.is_input}
         check_kinds(cls, {name: value for name, value in given.items() if name in plain})
         for name, allowed in declared.items():
-            if allowed.value in ("file", "folder") and isinstance(given.get(name), str):
+            if allowed.value in ("file", "folder", "new folder") and isinstance(
+                given.get(name), str
+            ):
                 given[name] = Path(given[name])
         return cls(**given)
 
@@ -176,5 +180,10 @@ class Stage:
 
     @classmethod
     def help(cls) -> str:
-        """Return the help text of the command: the docstring up to its first section."""
-        return re.split(r"\n(?=[A-Z]\w+( \w+)*:\n)", inspect.cleandoc(cls.__doc__ or ""))[0]
+        """Return the help text of the command."""
+        return help_of(cls)
+
+
+def help_of(stage: type[Stage]) -> str:
+    """Return the docstring of a stage up to its first section."""
+    return re.split(r"\n(?=[A-Z]\w+( \w+)*:\n)", inspect.cleandoc(stage.__doc__ or ""))[0]

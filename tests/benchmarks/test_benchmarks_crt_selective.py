@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.languages import get_language
-from genie_dp.private.crt.config import PublicSettings
 from genie_dp.private.generators.generator import new_generator
+from genie_dp.private.generators.plans import PublicSteps
 from genie_dp.private.generators.stages import LabelledRow
 from genie_dp.private.secure import _seeded
 from tests.private.crt.crt_setup import LSTM, lstm, noisy, paid
@@ -75,7 +75,7 @@ def test_gradients_of_plain_losses_do_not_reach_sensitive_tokens():
 
 def selective(optimizer="adamw", states=STATES, count=4, **changes):
     rows = [(row,) for row in marked_rows() * count]
-    plain = PublicSettings(batch=4, optimizer=optimizer)
+    plain = PublicSteps(batch=4, optimizer=optimizer)
     return SelectiveRun(lstm(), rows, plain=plain, noisy=noisy(**changes), states=states)
 
 

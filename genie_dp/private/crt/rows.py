@@ -14,20 +14,12 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
-from genie_dp.private.crt.config import CrtConfig, Method
-from genie_dp.private.crt.statements import (
-    NOTHING_PUBLIC,
-    UNMEASURED,
-    Apart,
-    Redaction,
-    id_of,
-    parse_share,
-    read_shares,
-)
+from genie_dp.private.crt.config import Method
+from genie_dp.private.crt.statements import Apart
 from genie_dp.private.generators.rows import label_private_rows
-from genie_dp.private.generators.stages import LabelledRow, needs_programs
+from genie_dp.private.generators.stages import Kind, LabelledRow, needs_programs
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.ledger.guard import Units, private_of
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.redact.provenance import manifest_beside, redaction_of
 from genie_dp.private.source import PrivateRow, PrivateSource
 
@@ -147,40 +139,6 @@ def check_units_apart(
     raise GenieError(Problem("O017", message, hint=hint))
 
 
-def measured_redaction(
-    config: CrtConfig,
-    rows: Path,
-    budget: Budget,
-    *,
-    report: Path | None = None,
-    said_apart: bool = False,
-) -> Redaction:
-    """Return how well rows were redacted: what is not measured is taken to be missed.
-
-    Args:
-        config: has the shares, if there is no report.
-        rows: the redacted rows.
-        budget: whose unit is claimed.
-        report: of `genie-dp private score-redaction`.
-        said_apart: as for `check_units_apart`.
-
-    Raises:
-        GenieError: a share is none (O001), the report has none (O011), or the rows were not
-            redacted by the budget's unit (O016, O017).
-    """
-    if report is not None:
-        gamma, both = read_shares(report)
-    else:
-        where = config.measured_on or ""
-        gamma = parse_share(config.gamma, where) if config.gamma else UNMEASURED
-        both = parse_share(config.delta_2, where) if config.delta_2 else UNMEASURED
-    is_dp = config.method == "dp"
-    if is_dp:
-        both = NOTHING_PUBLIC
-    apart = check_units_apart(rows, budget, all_private=is_dp, said_apart=said_apart)
-    return Redaction(id_of(rows), gamma, both, apart)
-
-
 # --------------------------------------------------------------------------- what a method sees
 
 
@@ -215,7 +173,8 @@ def arrange_rows(
 
 
 def read_method_rows(
-    config: CrtConfig,
+    method: Method,
+    kind: Kind,
     rows: Path,
     language: Language,
     budget: Budget | None,
@@ -229,7 +188,8 @@ def read_method_rows(
     and the other baselines of all that they learn from.
 
     Args:
-        config: has the method.
+        method: by which it is learned.
+        kind: which stages there are.
         rows: the redacted rows.
         language: of their programs.
         budget: as for `open_redacted`.
@@ -240,7 +200,6 @@ def read_method_rows(
         GenieError: those of `PrivateSource.open`; rows are masked, or are not, against what the
             baseline is (O013).
     """
-    method = config.method
     parts = open_redacted(
         rows,
         language=language.name,
@@ -251,7 +210,7 @@ def read_method_rows(
     )
     _check_masks(method, (*(row for unit in parts.private for row in unit), *parts.public))
     private, (public,) = (
-        label_private_rows(units, language, with_programs=needs_programs(config.kind))
+        label_private_rows(units, language, with_programs=needs_programs(kind))
         for units in (parts.private, Units((parts.public,)))
     )
     arranged = arrange_rows(method, private, public)
@@ -270,11 +229,3 @@ def _check_masks(method: str, rows: Sequence[PrivateRow]) -> None:
     if method == "masked" and not has_masks:
         message = f"expected redacted rows for {method}, got none with {MASK}"
         raise GenieError(Problem("O013", message, hint="give rows of genie-dp private redact"))
-
-
-def refuse_budget(rows: Path, method: str) -> None:
-    """Refuse a baseline on rows that something was promised of (O010)."""
-    if private_of(rows) is not None:
-        message = f"these rows have a budget, which {method} would not keep"
-        hint = "compare methods on rows without a ledger: public ones, or generated ones"
-        raise GenieError(Problem("O010", message, hint=hint))

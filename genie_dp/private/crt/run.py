@@ -1,424 +1,421 @@
-"""Confidentially redacted training as a stage: read both parts, pay, train, deliver."""
+"""Confidentially redacted training as a stage, and what it is compared with."""
 
 import json
-import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.models.device import prepare_torch
-from genie_dp.private.crt.alternating import AlternatingRun
 from genie_dp.private.crt.config import (
-    NOTHING,
+    METHODS,
     PAID,
-    Course,
-    CrtConfig,
+    Method,
     describe_limits,
     plan_private_steps,
 )
-from genie_dp.private.crt.rows import (
-    MASK,
-    MethodRows,
-    measured_redaction,
-    read_method_rows,
-    refuse_budget,
+from genie_dp.private.crt.rows import MASK, check_units_apart, read_method_rows
+from genie_dp.private.crt.statements import (
+    NOTHING_PUBLIC,
+    UNMEASURED,
+    Record,
+    Redaction,
+    Statement,
+    id_of,
+    keep_record,
+    parse_share,
+    read_shares,
+    statement_of,
 )
-from genie_dp.private.crt.statements import Record, Redaction, Statement, keep_record, statement_of
-from genie_dp.private.generators.generator import (
-    Generator,
-    new_generator,
-    save_generator,
-    save_public,
+from genie_dp.private.generators.plans import (
+    MOMENTUM,
+    MOMENTUM_OF_OTHERS,
+    NoisySteps,
+    OptimizerName,
+    PublicSteps,
+    TrainingPlan,
+    TrainingSchedule,
 )
-from genie_dp.private.generators.plans import TrainingPlan, load_plan, save_plan
 from genie_dp.private.generators.rows import label_public_rows, read_public_rows
-from genie_dp.private.generators.stages import (
-    RUN,
-    STAGES,
-    GeneratorStage,
-    LabelledRow,
-    StageName,
-    encode_row,
+from genie_dp.private.generators.stages import STAGES, Kind, LabelledRow
+from genie_dp.private.generators.training import (
+    Plan,
+    TrainedGenerator,
+    Training,
+    TrainingResult,
 )
 from genie_dp.private.ledger.book import Ledger
-from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.ledger.guard import Payer, Units, ledger_to_spend, paid_by, refuse_private
-from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.ledger.guard import Payer, refuse_budget
 from genie_dp.private.ledger.once import check_run_name, name_run
-from genie_dp.private.training.run import digest_of_weights, train_alone
-from genie_dp.records import Spent
+from genie_dp.private.release import ReleasePlan
+from genie_dp.private.training.settings import rate_of
+from genie_dp.recipe import REQUIRED, setting
+from genie_dp.records import DEFAULT_LANGUAGE
+from genie_dp.rows import Rows
 from genie_dp.run.files import sha256_of
-from genie_dp.run.stage import Output, Result, write_over, write_share
-from genie_dp.run.work import GENERATOR, Work, begin_work, put_in_place, refuse_output
+from genie_dp.run.stage import write_share
+from genie_dp.run.work import Work
 
-Listen = Callable[[StageName, Mapping[str, Any]], None]
-Spend = Callable[[Sequence[Mechanism]], Spent]
+if TYPE_CHECKING:
+    from genie_dp.private.generators.models import Settings
+
 STATEMENT = "confidentiality.json"
+_EPOCHS = {"one-stage": "10", "two-stage": "2/8"}
+# Learning rates of noisy steps, and Adam's first beta, as measured in docs/research/crt.md.
+_RATES = {"lstm": 5e-2, "decoder": 2e-2}
+_OTHER_RATE = 1e-3
+_MOMENTA = {"decoder": MOMENTUM}
 
 
 @dataclass(frozen=True, slots=True)
-class CrtResult(Result):
+class CrtResult(TrainingResult):
     """A generator that was trained on redacted rows.
 
     Attributes:
-        output: its folder.
         method: by which it was trained.
-        plan: its private steps; None without any.
-        spent: all that was spent of its rows' budget so far.
-        budget, statement: what was promised, and what follows for secrets; None for a baseline.
-        seconds: how long all took.
+        statement: what follows for secrets; None for a baseline.
     """
 
-    output: str
     method: str
-    plan: TrainingPlan | None
-    spent: Spent
-    budget: Budget | None
     statement: Statement | None
-    seconds: float
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
-        noise = ""
-        if self.plan is not None:
-            steps = " + ".join(f"{count:,}" for count in self.plan.steps.values())
-            noise = f"{steps} steps, noise multiplier {self.plan.noise_multiplier:g} "
-        yield f"{noise}-> {self.output} ({self.seconds:.0f} s)"
-        if self.budget is None or self.statement is None:
+        yield from self.step_lines(f" ({self.seconds:.0f} s)")
+        if self.statement is None:
             yield f"no guarantee: {self.method} is a baseline"
             return
-        budget = self.budget
-        yield (
-            f"spent so far: epsilon {self.spent.epsilon:.4g} of {budget.epsilon:g} at delta "
-            f"{budget.delta:g}, unit {budget.unit}, {budget.accountant}"
-        )
+        yield from self.budget_lines()
         yield from self.statement.lines()
 
 
-def run(
-    config: CrtConfig,
-    rows: Path,
-    output: Output,
-    *,
-    ledger: Path | None = None,
-    report: Path | None = None,
-    said_apart: bool = False,
-    public: Sequence[str] = (),
-    public_model: Path | None = None,
-    device: str = "cpu",
-    threads: int = 1,
-    progress: bool | None = None,
-) -> CrtResult:
-    """Train a generator on redacted rows, with noise on the private part alone.
+@dataclass(frozen=True, slots=True)
+class CrtInputs:
+    """The inputs of a training on redacted rows.
 
-    What it costs is recorded in the ledger before the first noisy step, and what follows for
-    secrets beside it.
-
-    Args:
-        config: how.
-        rows: as `genie-dp private redact` wrote them.
-        output: the folder of the generator.
-        ledger: of the rows, if it is not beside them.
-        report: measured shares of secrets that redaction misses, instead of those of the config.
-        said_apart: whether the owner says that no unit's rows were made from another's.
-        public: files of more public rows.
-        public_model: the folder of the generator as it is before the first step on a private row,
-            for audits; of methods of `PAID`.
-        device, threads: of torch.
-        progress: whether to show on stderr how far it is; None for on a terminal.
-
-    Raises:
-        GenieError: a baseline on rows that have a budget (O010),
-            shares that are none (O001, O011), no ledger (B022), rows that were not redacted by the
-            budget's unit (O016, O017), the output is there (Y022) or no generator (H009); those of
-            `fit`, `read_method_rows` and `plan_private_steps`.
+    Attributes:
+        redaction: how well the rows were redacted; None for a baseline.
+        public: rows of public files.
     """
-    started = time.monotonic()
-    if public_model is not None and not config.is_paid:
-        raise ValueError(f"{config.method} has no steps before those on private rows")
-    language = get_language(config.language)
-    beside = ledger_to_spend(rows, ledger)
-    book = redaction = None
-    if config.is_paid:
-        book = Ledger.open(beside)
-        redaction = measured_redaction(
-            config, rows, book.budget, report=report, said_apart=said_apart
-        )
-    else:
-        refuse_budget(rows, config.method)
-    refuse_private(public, rows, code="H008")
-    more = tuple(
-        row
-        for name in public
-        for row in label_public_rows(read_public_rows(name, language), language)
+
+    redaction: Redaction | None
+    public: tuple[LabelledRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crt(Training):
+    """Train on redacted rows, with noise on the private part alone.
+
+    ROWS is what genie-dp private redact wrote: masked utterances, each marked private or public.
+    Epochs alternate plain steps on the public part and noisy ones on the private part. The cost for
+    private rows is recorded in the ledger before the first step, and what follows for secrets,
+    with the measured share that redaction misses, beside it.
+
+    \b
+    genie-dp private train crt redacted.jsonl --about 400 --epsilon 3 --report shares.json \\
+      --output model
+    """
+
+    command = "private train crt"
+
+    private: Path = setting(
+        REQUIRED, "The redacted rows.", is_argument=True, value="file", metavar="ROWS"
     )
-    target, work_folder = Path(output.target), output.work
-    refuse_output(target, work_folder, GENERATOR, resume=output.resume, overwrite=output.overwrite)
-    if public_model is not None and not (output.overwrite or output.resume):
-        refuse_output(public_model, work_folder, GENERATOR, resume=False, overwrite=False)
-    settings = {
-        "version": __version__,
-        "rows": str(rows.resolve()),
-        "ledger": str(book.path) if book else None,
-        "redaction": redaction.as_dict() if redaction else None,
-        "public": [sha256_of(name) for name in public],
-        "public model": str(public_model.resolve()) if public_model else None,
-        **config.shared_settings(),
-    }
-    with begin_work(work_folder, settings, resume=output.resume) as work:
-        course = config.course(_plan(config, book, work_folder))
-        budget = None if book is None else book.budget
-        learned, vocabulary = read_method_rows(
-            config, rows, language, budget, more, said_apart=said_apart
+    kind: Kind = setting(
+        "one-stage",
+        "Utterances, or programs and utterances.",
+        choices=("one-stage", "two-stage"),
+    )
+    about: float | None = setting(
+        None,
+        "How many private units there are, as far as anybody may know.",
+        above=0,
+        metavar="N",
+    )
+    batch: float = setting(64.0, "Private units of a batch, on average.", above=0)
+    epochs: str | None = setting(
+        None,
+        "Whole epochs; of two stages T1 for programs and T2 for utterances [10, 2/8].",
+        metavar="T|T1/T2",
+    )
+    public: tuple[Rows | str | Path, ...] = setting(
+        (),
+        "More public rows, such as those of synthesize: they join the public part.",
+        value="text",
+        metavar="FILE",
+    )
+    size: int = setting(200, "Of the states.", least=1)
+    learning_rate: float | None = setting(
+        None,
+        "Highest learning rate on private rows: noisy steps want a high one [lstm 0.05, decoder "
+        "0.02, else 0.001].",
+        above=0,
+    )
+    method: Method = setting(
+        "crt", "crt, DP-SGD on all rows, or a baseline without any guarantee.", choices=METHODS
+    )
+    report: Path | None = setting(
+        None,
+        "Measured shares of secrets that redaction misses.",
+        value="file",
+        metavar="FILE",
+    )
+    gamma: str | None = setting(
+        None,
+        "Instead of a report: the share that is missed, and its 95 % interval.",
+        metavar="SHARE[,LOW,HIGH]",
+    )
+    delta_2: str | None = setting(
+        None,
+        "Instead of a report: the share of secrets whose row is public.",
+        metavar="SHARE[,LOW,HIGH]",
+    )
+    measured_on: str | None = setting(None, "Where these shares were measured.", metavar="TEXT")
+    redacted_apart: bool = setting(
+        False,
+        "Of rows that genie-dp private redact did not write: say that none was made from another "
+        "unit's.",
+        value="flag",
+    )
+    without_guarantee: bool = setting(
+        False, "Needed for the baselines: what they learn is not protected.", value="flag"
+    )
+    language: str = setting(DEFAULT_LANGUAGE, "Of the rows' programs.")
+    model: str = setting(
+        "lstm",
+        "An LSTM of one layer, the own decoder, or a causal model of Hugging Face such as "
+        "distilgpt2.",
+        metavar="lstm|decoder|NAME|DIR",
+    )
+    public_batch: int = setting(64, "Public rows of a batch.", least=1)
+    public_rate: float = setting(2e-3, "Highest learning rate on public rows.", above=0)
+    optimizer: OptimizerName = setting(
+        "adamw", "Of both parts; sgd is the paper's.", choices=get_args(OptimizerName)
+    )
+
+    @classmethod
+    def needs_ledger(cls, options: Mapping[str, Any]) -> bool:
+        """Return whether a ledger pays for the method."""
+        return (options["method"] or "crt") in PAID
+
+    def conflicts(self) -> Iterator[str]:
+        """Yield which settings exclude or need each other."""
+        yield from self._paid_conflicts() if self.method in PAID else self._baseline_conflicts()
+        has_shares = bool(self.gamma or self.delta_2)
+        if self.report and has_shares:
+            yield "--report has both shares: leave --gamma and --delta-2 out"
+        if has_shares != bool(self.measured_on):
+            yield "--gamma and --delta-2 go with --measured-on: where they come from"
+        if self.model == "decoder" and self.size % self.heads:
+            yield "--size must be a multiple of --heads"
+
+    def _paid_conflicts(self) -> Iterator[str]:
+        if (self.epsilon is None) != self.rest:
+            yield "give --epsilon, what the run costs, or --rest"
+        if self.about is None:
+            yield "give --about, roughly how many private units there are"
+        if self.without_guarantee:
+            yield "--without-guarantee goes with baselines"
+        if self.ledger is None:
+            yield f"{self.method} is paid by the ledger of its rows"
+
+    def _baseline_conflicts(self) -> Iterator[str]:
+        method = self.method
+        if not self.without_guarantee:
+            yield f"{method} protects nothing: say so with --without-guarantee"
+        if self.epsilon is not None or self.rest or self.ledger is not None:
+            yield f"{method} has no guarantee: --epsilon, --rest, --ledger go with crt"
+        if self.redacted_apart:
+            yield "--redacted-apart goes with crt and dp: baselines promise nothing"
+        if self.public_model is not None:
+            message = f"--public-model goes with {' and '.join(PAID)}: {method} has no"
+            yield f"{message} steps on public rows alone"
+
+    @property
+    def other_files(self) -> Sequence[str | Path]:
+        """Return the report."""
+        return [self.report] if self.report else []
+
+    def refuse_inputs(self) -> None:
+        """Refuse a baseline on rows that have a budget."""
+        if self.ledger is None:
+            refuse_budget(self.private, self.method)
+
+    @property
+    def noisy_steps(self) -> NoisySteps:
+        """Return how noisy steps are taken."""
+        return NoisySteps(
+            self.clip,
+            self.learning_rate or _RATES.get(self.model, _OTHER_RATE),
+            self.engine,
+            self.chunk,
+            self.checkpoint_every,
+            _MOMENTA.get(self.model, MOMENTUM_OF_OTHERS),
         )
-        prepare_torch(device, threads)
-        generator = new_generator(
-            config.kind, language, vocabulary, config.model_settings(), words=(MASK,),
-            seed=config.seed,
+
+    @property
+    def epoch_counts(self) -> tuple[int, ...]:
+        """Return the epochs of each stage.
+
+        Raises:
+            GenieError: they are no whole numbers (O007).
+        """
+        text = self.epochs or _EPOCHS[self.kind]
+        try:
+            return tuple(int(part) for part in text.split("/"))
+        except ValueError:
+            hint = "such as 10, or 2/8 for two stages"
+            raise GenieError(Problem("O007", f"no whole epochs: {text!r}", hint=hint)) from None
+
+    def plan_noise(self, **terms: Any) -> Plan:
+        """Return the noisy steps on the private part, with the least noise.
+
+        Raises:
+            GenieError: there are fewer units than a batch has, or nobody knows how many (O006);
+                those of `plan_private_steps`.
+        """
+        epochs = self.epoch_counts
+        try:
+            rate = rate_of(self.batch, self.about or 0.0)
+        except ValueError as error:
+            hint = "give --about, roughly how many private units there are, and a smaller --batch"
+            raise GenieError(Problem("O006", str(error), hint=hint)) from None
+        return plan_private_steps(self.kind, epochs, rate, self.batch, **terms)
+
+    def model_settings(self) -> "Settings":
+        """Return which model is trained."""
+        from genie_dp.private.generators.models import (
+            DecoderSettings,
+            HuggingFaceSettings,
+            RecurrentLMSettings,
+        )
+
+        match self.model:
+            case "lstm":
+                return RecurrentLMSettings(self.size, self.longest)
+            case "decoder":
+                return DecoderSettings(self.size, self.layers, self.heads, self.longest)
+            case name:
+                return HuggingFaceSettings(name, longest=self.longest)
+
+    def redaction(self) -> Redaction | None:
+        """Return how well the rows were redacted: what is not measured is taken to be missed.
+
+        None for a baseline.
+
+        Raises:
+            GenieError: a share is none (O001), the report has none (O011), or the rows were not
+                redacted by the budget's unit (O016, O017).
+        """
+        if self.ledger is None:
+            return None
+        if self.report is not None:
+            gamma, both = read_shares(self.report)
+        else:
+            where = self.measured_on or ""
+            gamma = parse_share(self.gamma, where) if self.gamma else UNMEASURED
+            both = parse_share(self.delta_2, where) if self.delta_2 else UNMEASURED
+        is_dp = self.method == "dp"
+        if is_dp:
+            both = NOTHING_PUBLIC
+        apart = check_units_apart(
+            self.private, self.ledger.budget, all_private=is_dp, said_apart=self.redacted_apart
+        )
+        return Redaction(id_of(self.private), gamma, both, apart)
+
+    def plan(self) -> ReleasePlan[CrtInputs]:
+        """Read public files, and how well the rows were redacted."""
+        redaction, language = self.redaction(), get_language(self.language)
+        public = tuple(
+            row
+            for rows in self.public
+            for row in label_public_rows(read_public_rows(rows, language), language)
+        )
+        model = self.public_model
+        shared = {
+            **self.shared_settings,
+            "redaction": redaction.as_dict() if redaction else None,
+            "public": [sha256_of(str(name)) for name in self.public_files],
+            "public model": str(model.resolve()) if model else None,
+        }
+        return ReleasePlan(CrtInputs(redaction, public), (), shared)
+
+    def train(
+        self, public: CrtInputs, plan: TrainingPlan | None, work: Work, progress: bool | None
+    ) -> TrainedGenerator:
+        """Return the generator, trained on both parts."""
+        from genie_dp.private.generators.fit import fit
+        from genie_dp.private.generators.generator import save_public
+
+        language, redaction = get_language(self.language), public.redaction
+        budget = self.ledger.budget if self.ledger else None
+        learned, vocabulary = read_method_rows(
+            self.method, self.kind, self.private, language, budget, public.public,
+            said_apart=self.redacted_apart,
         )  # fmt: skip
-        for model in generator.models.values():
-            model.to(device)
-        payer = None
-        limits: tuple[str, ...] = ()
-        if book is not None and redaction is not None:
-            payer = _payer(config, book, redaction, work_folder, work)
-            limits = describe_limits(config.method, redaction.apart)
+        generator = self.new_generator(language, vocabulary, words=(MASK,))
+        public_steps = PublicSteps(
+            self.public_batch, self.public_rate, optimizer=self.optimizer, seed=self.seed
+        )
+        schedule = TrainingSchedule(plan, self.noisy_steps, public_steps, self.epoch_counts)
+        payer = self._payer(redaction, work)
+        limits = describe_limits(self.method, redaction.apart) if redaction else ()
 
         def keep_public() -> None:
-            assert public_model is not None
+            assert self.public_model is not None
             assert budget is not None
-            save_public(generator, budget, public_model, limits=limits)
+            save_public(generator, budget, self.public_model, limits=limits)
 
-        spent = fit(
+        generator, spent = fit(
             generator,
-            learned,
-            course,
+            learned.private,
+            schedule,
+            public=learned.public,
             spend=payer,
-            folder=work_folder,
-            before_private=keep_public if public_model else None,
+            folder=work.path,
+            before_private=keep_public if self.public_model else None,
             # The number of steps would tell how many rows have no secret.
             listen=lambda stage, event: write_share(
                 f"{stage} learns", event["step"], event["steps"], show=progress
             ),
         )
-        write_over("", show=progress)
-        statement = None
-        if book is not None:
+        facts = {
+            "version": __version__,
+            "method": self.method,
+            "epochs": list(schedule.epochs),
+            "public steps": asdict(public_steps),
+            "model": self.model,
+        }
+        if plan is not None and payer is not None:
             spent = replace(spent, not_covered=(*limits, *spent.not_covered))
-            statement = statement_of(Ledger.open(book.path))
-        facts = _describe(config, course, payer)
-        _deliver(generator, spent, facts, statement, target, work_folder)
-    seconds = time.monotonic() - started
-    return CrtResult(output.target, config.method, course.plan, spent, budget, statement, seconds)
+            facts |= self.facts_of(plan, schedule.noisy, payer)
+        return TrainedGenerator(generator, spent, plan, schedule.noisy, facts)
 
+    def _payer(self, redaction: Redaction | None, work: Work) -> Payer | None:
+        """Return what records the confidentiality of a run, and then its spend."""
+        ledger = self.ledger
+        if ledger is None or redaction is None:
+            return None
+        folders = [work.path / stage.name for stage in STAGES[self.kind]]
+        entry = Record(name_run(*folders), redaction)
 
-def _plan(config: CrtConfig, ledger: Ledger | None, work: Path) -> TrainingPlan | None:
-    """Return the private steps, which fit into the budget; a resumed run does the same."""
-    if ledger is None:
-        return None
-    plan = load_plan(work)
-    if plan is not None:
-        return plan
-    budget = ledger.budget
-    plan = plan_private_steps(
-        config.kind,
-        config.epoch_counts,
-        config.rate,
-        config.batch,
-        epsilon=config.epsilon or budget.epsilon,
-        delta=budget.delta,
-        before=ledger.mechanisms if config.rest else (),
-        accountant=budget.accountant,
-    )
-    ledger.check_fits(plan.mechanisms)
-    save_plan(plan, work)
-    return plan
+        def record_first() -> None:
+            check_run_name(entry.run, *folders)
+            keep_record(ledger.path, entry)
 
+        purpose = f"{self.kind} by {self.method}{entry.mark}"
+        return Payer(ledger, purpose, entry.run, first=record_first, then=work.keep)
 
-def _payer(
-    config: CrtConfig, ledger: Ledger, redaction: Redaction, folder: Path, work: Work
-) -> Payer:
-    """Return what records the confidentiality of a run, and then its spend."""
-    folders = [folder / stage.name for stage in STAGES[config.kind]]
-    entry = Record(name_run(*folders), redaction)
-
-    def record_first() -> None:
-        check_run_name(entry.run, *folders)
-        keep_record(ledger.path, entry)
-
-    purpose = f"{config.kind} by {config.method}{entry.mark}"
-    return Payer(ledger, purpose, entry.run, first=record_first, then=work.keep)
-
-
-def _describe(config: CrtConfig, course: Course, payer: Payer | None) -> dict[str, Any]:
-    """Return public numbers of the training, for configuration and card."""
-    facts: dict[str, Any] = {
-        "version": __version__,
-        "method": config.method,
-        "epochs": list(course.epochs),
-        "public steps": asdict(course.plain),
-        "model": config.model,
-    }
-    plan = course.plan
-    if plan is None:
-        return facts
-    facts |= {
-        "noise multiplier": plan.noise_multiplier,
-        "sampling rate": plan.rate,
-        "steps": dict(plan.steps),
-        "training": asdict(course.training),
-    }
-    if payer is not None:
-        facts[RUN] = payer.run
-    return facts
-
-
-def _deliver(
-    generator: Generator,
-    spent: Spent,
-    facts: Mapping[str, Any],
-    statement: Statement | None,
-    target: Path,
-    work: Path,
-) -> None:
-    """Write the folder beside its name and rename it when it is complete."""
-    folder = work / target.name
-    shutil.rmtree(folder, ignore_errors=True)
-    save_generator(generator, folder, spent=spent, facts=facts)
-    if statement is not None:
-        text = json.dumps(statement.as_dict(), indent=1, ensure_ascii=False)
-        (folder / STATEMENT).write_text(text + "\n", encoding="utf-8")
-    put_in_place(folder, target, work)
-
-
-# -------------------------------------------------------------------------- stages of a generator
-
-
-def fit(
-    generator: Generator,
-    rows: MethodRows,
-    course: Course,
-    *,
-    spend: Spend | None = None,
-    folder: Path | None = None,
-    before_private: Callable[[], None] | None = None,
-    listen: Listen | None = None,
-) -> Spent:
-    """Train a generator in place, and return what was spent: nothing is promised of a baseline.
-
-    Engines of all stages are checked and checkpoints looked for, then the whole plan is recorded at
-    once, and only then is the first gradient of a private row taken.
-
-    Args:
-        generator: its models are trained in place.
-        rows: as `arrange_rows` gives them.
-        course: what is done.
-        spend: the `Payer` of the rows' ledger; needed for the methods of `PAID`.
-        folder: where checkpoints go, and where an interrupted run goes on from.
-        before_private: is called once no stage has a step left before its first private one, as
-            long as none has taken that.
-        listen: is told the stage, steps, and losses of public rows.
-
-    Raises:
-        GenieError: the engine cannot be used (Q020 to Q025), there is nothing to learn from (O008),
-            the rows of a baseline have a budget (O010),
-            a checkpoint is of another run (O005) or not the newest (Q031), another process trains
-            there (Q032), the budget does not suffice, or the run has released other weights
-            (B032); those of `paid_by`.
-    """
-    if (course.method in PAID) != (spend is not None):
-        raise ValueError(f"expected a ledger for {PAID}, and only for them: {course.method}")
-    pay = None if spend is None else paid_by(rows.private, spend)
-    if pay is None and rows.private.file is not None:
-        refuse_budget(rows.private.file, course.method)
-    runs: dict[StageName, AlternatingRun] = {}
-    spent = NOTHING
-    with ExitStack() as stack:
-        if folder is not None:
-            for stage in STAGES[generator.kind]:
-                stack.enter_context(train_alone(folder / stage.name))
-        for number, stage in enumerate(STAGES[generator.kind]):
-            runs[stage.name] = _new_run(generator, rows, course, stage, number, listen)
-            stack.callback(runs[stage.name].close)
-            if folder is not None:
-                runs[stage.name].resume(folder / stage.name)
-        for stage_run in runs.values():
-            guarantee = stage_run.pay(_whole_plan_payer(course.plan, pay))
-            if guarantee is not None and course.method in PAID:
-                spent = guarantee
-        _train_stages(runs, folder, course.training.checkpoint_every, before_private)
-    if pay is not None:
-        pay.close(digest_of_weights(generator.models.values()))
-    return spent
-
-
-def _train_stages(
-    runs: Mapping[StageName, AlternatingRun],
-    folder: Path | None,
-    every: int,
-    before_private: Callable[[], None] | None,
-) -> None:
-    """Take all steps, one stage after the other; public ones of all stages come first if asked."""
-
-    def train(name: StageName, until: int | None = None) -> None:
-        runs[name].train(folder and folder / name, checkpoint_every=every, until=until)
-
-    is_untouched = all(run.number <= run.public_each for run in runs.values())
-    if before_private is not None and is_untouched:
-        for name, run in runs.items():
-            train(name, until=run.public_each)
-        before_private()
-    for name in runs:
-        train(name)
-
-
-def _whole_plan_payer(plan: TrainingPlan | None, spend: Spend | None) -> Spend:
-    """Return what records the whole plan, whichever stage asks; the same run is recorded once."""
-    if plan is None or spend is None:
-        return lambda mechanisms: NOTHING
-    return lambda mechanisms: spend(plan.mechanisms)
-
-
-def _new_run(
-    generator: Generator,
-    rows: MethodRows,
-    course: Course,
-    stage: GeneratorStage,
-    number: int,
-    listen: Listen | None,
-) -> AlternatingRun:
-    model, name = generator.models[stage.name], stage.name
-    of_stage = None if listen is None else partial(listen, name)
-    noisy = None if course.plan is None else course.training.for_stage(course.plan, name)
-
-    def read(row: LabelledRow) -> Any:
-        return encode_row(stage, row, generator.tokenizer, longest=model.longest)
-
-    wants_program = name == "program" or stage.prompt == "program"
-    public = [
-        read(row) for row in rows.public if row.utterance and (row.program or not wants_program)
-    ]
-    # `fit` pays for all stages.
-    private = Units(
-        [read(row) for row in unit if row.utterance and (row.program or not wants_program)]
-        for unit in rows.private
-    )
-    if not public and noisy is None:
-        message = f"expected rows to learn from for the stage {name}, got none"
-        raise GenieError(Problem("O008", message, hint="two-stage needs rows with programs"))
-    return AlternatingRun(
-        model,
-        public,
-        private,
-        epochs=course.epochs[number],
-        plain=course.plain,
-        noisy=noisy,
-        listen=of_stage,
-    )
+    def result(
+        self, drawn: TrainedGenerator, public: CrtInputs, made: Path, target: str
+    ) -> CrtResult:
+        """Return the result, and write what follows for secrets."""
+        budget = statement = None
+        if self.ledger is not None:
+            budget, statement = self.ledger.budget, statement_of(Ledger.open(self.ledger.path))
+        if statement is not None:
+            text = json.dumps(statement.as_dict(), indent=1, ensure_ascii=False)
+            (made / STATEMENT).write_text(text + "\n", encoding="utf-8")
+        return CrtResult(target, drawn.plan, drawn.spent, budget, self.method, statement)

@@ -22,7 +22,7 @@ from genie_dp.private.gaps.select import (
 from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Units, refuse_learned
-from genie_dp.private.release import Release, ReleasedFigures, ReleasePlan
+from genie_dp.private.release import FiguresRelease, ReleasedFigures, ReleasePlan
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
 from genie_dp.recipe import REQUIRED, setting
@@ -63,7 +63,7 @@ class GapResult(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gaps(Release):
+class Gaps(FiguresRelease):
     """Tell what people ask for that is not understood, with noise, and templates for it.
 
     PRIVATE is JSONL or TSV of utterances. What the templates do not derive (or a parser does not

@@ -4,9 +4,11 @@ Nothing here needs torch.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal, get_args
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.generators.stages import STAGES, Kind, StageName
@@ -16,14 +18,32 @@ from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, PoissonGauss
 from genie_dp.private.training.settings import (
     DPSettings,
     EngineName,
+    Schedule,
     noisy_steps,
     rate_of,
     steps_of,
 )
+from genie_dp.records import Spent
 
 PLAN = "plan.json"
 # More give no number of steps.
 _MOST_EPOCHS = 1e6
+# Of noisy steps, for the own decoder (docs/research/private-training.md) and others.
+RATE, RATE_OF_OTHERS = 2e-2, 2e-3
+BANDED_RATE = 5e-2  # with bands, where little of the noise is left
+# Of Adam; for the own decoder what was best of a few (docs/research/benchmarks.md, "Settings").
+MOMENTUM, MOMENTUM_OF_OTHERS = 0.5, 0.9
+# Where settings are chosen by trials: how many on average, and the share of units that score.
+TRIALS_MEAN, HELD_OUT = 4.0, 0.1
+OptimizerName = Literal["adamw", "sgd"]
+NO_GUARANTEE = Spent(
+    math.inf,
+    0.0,
+    "utterance",
+    "add-or-remove-one",
+    "none",
+    ("anything: this model is a baseline, trained without a guarantee",),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +96,17 @@ class TrainingPlan:
         """Return what the training of one stage is to the accountant."""
         steps = self.steps[name]
         return noisy_steps(self.noise_multiplier, self.rate, steps, min(self.bands, steps))
+
+    def save(self, folder: Path) -> None:
+        """Write the plan, synced, before it is paid."""
+        replace_durably(folder / PLAN, json.dumps({**asdict(self), "steps": dict(self.steps)}))
+
+    @classmethod
+    def load(cls, folder: Path) -> "TrainingPlan | None":
+        """Return the plan of a folder, None where there is none yet."""
+        if not (folder / PLAN).exists():
+            return None
+        return cls(**json.loads((folder / PLAN).read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +239,55 @@ class NoisySteps:
         )
 
 
-def save_plan(plan: TrainingPlan, folder: Path) -> None:
-    """Write a plan, synced, before it is paid."""
-    replace_durably(folder / PLAN, json.dumps({**asdict(plan), "steps": dict(plan.steps)}))
+@dataclass(frozen=True, slots=True)
+class PublicSteps:
+    """How steps on public rows are taken, where they alternate with noisy ones.
+
+    Attributes:
+        batch: rows of a batch.
+        learning_rate: highest learning rate.
+        schedule, warmup: as those of private steps.
+        clip: largest norm of a batch's gradient; 0 for none.
+        optimizer: of both parts, each with a state of its own.
+        seed: of the order of rows.
+    """
+
+    batch: int = 64
+    learning_rate: float = 2e-3
+    schedule: Schedule = "linear"
+    warmup: float = 0.06
+    clip: float = 1.0
+    optimizer: OptimizerName = "adamw"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.batch < 1 or not self.learning_rate > 0 or not self.clip >= 0:
+            raise ValueError(f"expected a batch of 1 or more, a positive rate, clip >= 0: {self}")
+        if not 0 <= self.warmup < 1 or self.optimizer not in get_args(OptimizerName):
+            raise ValueError(f"expected warmup in [0, 1), optimizer adamw or sgd: {self}")
+
+    def rate_at(self, progress: float) -> float:
+        """Return the learning rate after a share of the run."""
+        if self.schedule == "constant" and progress >= self.warmup:
+            return self.learning_rate
+        from genie_dp.models.loop import learning_rate
+
+        return learning_rate(progress, peak=self.learning_rate, warmup=self.warmup)
 
 
-def load_plan(folder: Path) -> TrainingPlan | None:
-    """Return the plan of a folder, None where there is none yet."""
-    if not (folder / PLAN).exists():
-        return None
-    return TrainingPlan(**json.loads((folder / PLAN).read_text(encoding="utf-8")))
+@dataclass(frozen=True, slots=True)
+class TrainingSchedule:
+    """The steps of a training; public numbers only.
+
+    Attributes:
+        plan: the noisy steps; None for a baseline without any.
+        noisy: how they are taken.
+        public: how steps on public rows are taken, which come before the noisy ones in each epoch;
+            None without any.
+        epochs: of each stage, where public steps are taken.
+    """
+
+    plan: TrainingPlan | None
+    noisy: NoisySteps = field(default_factory=NoisySteps)
+    public: PublicSteps | None = None
+    epochs: tuple[int, ...] = ()

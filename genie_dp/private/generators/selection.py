@@ -7,11 +7,10 @@ How many runs there are is random, too, and no secret of the rows. Nothing but t
 """
 
 import hashlib
-import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
@@ -23,7 +22,7 @@ from genie_dp.private.generators.plans import (
     TrainingAmount,
     TrainingPlan,
 )
-from genie_dp.private.generators.stages import STAGES, LabelledRow, StageName, encode_row
+from genie_dp.private.generators.stages import STAGES, Kind, LabelledRow, StageName, encode_row
 from genie_dp.private.ledger.accounting import (
     DEFAULT,
     FINENESS,
@@ -39,11 +38,8 @@ from genie_dp.private.ledger.once import PaidRun
 from genie_dp.private.metrics.likelihood import bounded_mean, noisy_mean
 
 if TYPE_CHECKING:
-    from genie_dp.private.generators.config import GeneratorConfig
     from genie_dp.private.generators.generator import Generator
 
-# What is tried of each setting, times its value.
-FACTORS = (0.5, 1.0, 2.0)
 UNTOLD = "how many trainings were tried, which the time that it took shows"
 _PLAN = "selection.json"
 _DRAWN = "trials.json"
@@ -81,26 +77,36 @@ class SelectionPlan:
         trainings = dict.fromkeys(_runs_of(candidate.plan) for candidate in self.candidates)
         return (Selection((*trainings, (Gaussian(self.score_noise),)), self.trials, self.mean),)
 
+    def save(self, folder: Path) -> None:
+        """Write the plan, synced, before it is paid."""
+        facts = asdict(self)
+        for candidate, one in zip(self.candidates, facts["candidates"], strict=True):
+            one["plan"]["steps"] = dict(candidate.plan.steps)
+        replace_durably(folder / _PLAN, json.dumps(facts))
+
+    @classmethod
+    def load(cls, folder: Path) -> "SelectionPlan | None":
+        """Return the plan of a folder, None where there is none yet."""
+        if not (folder / _PLAN).exists():
+            return None
+        facts = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+        candidates = tuple(
+            Candidate(TrainingPlan(**one["plan"]), NoisySteps(**one["training"]))
+            for one in facts.pop("candidates")
+        )
+        return cls(candidates, **facts)
+
 
 def _runs_of(plan: TrainingPlan) -> tuple[Run, ...]:
     return cast("tuple[Run, ...]", plan.mechanisms)
 
 
-def candidates_of(config: "GeneratorConfig") -> Iterator["GeneratorConfig"]:
-    """Yield the config with all settings that it tunes, at half, once and twice their value."""
-    names = config.tuned
-    for factors in itertools.product(FACTORS, repeat=len(names)):
-        factor = dict(zip(names, factors, strict=True))
-        yield replace(
-            config,
-            batch=config.batch * factor.get("batch", 1.0),
-            learning_rate=config.noisy_steps.learning_rate * factor.get("rate", 1.0),
-            about=config.about * (1 - config.held_out),
-        )
-
-
 def plan_selection(
-    config: "GeneratorConfig",
+    kind: Kind,
+    settings: Sequence[tuple[TrainingAmount, NoisySteps]],
+    trials: Trials,
+    mean: float,
+    held_out: float,
     *,
     epsilon: float,
     delta: float,
@@ -114,7 +120,9 @@ def plan_selection(
     more noise, by half a hundredth or more at once.
 
     Args:
-        config: settings, and which of them are tuned.
+        kind: which stages there are.
+        settings: how much training, and how noisy steps are taken, of each candidate.
+        trials, mean, held_out: as the plan has them.
         epsilon, delta: of this run, together with `before`.
         before: what was spent already, to use up what is left of a budget; () for this run alone.
         accountant: who computes epsilon.
@@ -125,7 +133,7 @@ def plan_selection(
 
     def least(run: Callable[[float], tuple[Run, ...]]) -> float:
         return least_noise(
-            lambda noise: (Selection((run(noise),), config.trials, config.trials_mean),),
+            lambda noise: (Selection((run(noise),), trials, mean),),
             epsilon,
             delta,
             before=before,
@@ -133,28 +141,25 @@ def plan_selection(
         )
 
     def plan_with(amount: TrainingAmount, noise: float) -> TrainingPlan:
-        codes = amount.code_noise if config.kind == "control" else 0.0
-        return TrainingPlan(noise, amount.rate, amount.batch, amount.steps(config.kind), codes)
+        codes = amount.code_noise if kind == "control" else 0.0
+        return TrainingPlan(noise, amount.rate, amount.batch, amount.steps(kind), codes)
 
     def least_for(amount: TrainingAmount) -> float:
         return least(lambda noise: _runs_of(plan_with(amount, noise)))
 
-    configs = list(candidates_of(config))
-    calibrated = {amount: least_for(amount) for amount in {one.amount: None for one in configs}}
+    calibrated = {amount: least_for(amount) for amount in {one for one, _ in settings}}
     score = least(lambda noise: (Gaussian(noise),))
     scale = 1.0
     while True:
         plan = SelectionPlan(
             tuple(
-                Candidate(
-                    plan_with(one.amount, _scaled(calibrated[one.amount], scale)), one.noisy_steps
-                )
-                for one in configs
+                Candidate(plan_with(amount, _scaled(calibrated[amount], scale)), noisy)
+                for amount, noisy in settings
             ),
             _scaled(score, scale),
-            config.trials,
-            config.trials_mean,
-            config.held_out,
+            trials,
+            mean,
+            held_out,
         )
         cost = epsilon_of((*before, *plan.mechanisms), delta, accountant)
         if cost <= epsilon:
@@ -166,26 +171,6 @@ def plan_selection(
 def _scaled(noise: float, scale: float) -> float:
     """Return noise times a scale, rounded up to what people copy."""
     return noise if scale == 1 else math.ceil(noise * scale * FINENESS) / FINENESS
-
-
-def save_selection(plan: SelectionPlan, folder: Path) -> None:
-    """Write a plan, synced, before it is paid."""
-    facts = asdict(plan)
-    for candidate, one in zip(plan.candidates, facts["candidates"], strict=True):
-        one["plan"]["steps"] = dict(candidate.plan.steps)
-    replace_durably(folder / _PLAN, json.dumps(facts))
-
-
-def load_selection(folder: Path) -> SelectionPlan | None:
-    """Return the plan of a folder, None where there is none yet."""
-    if not (folder / _PLAN).exists():
-        return None
-    facts = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
-    candidates = tuple(
-        Candidate(TrainingPlan(**one["plan"]), NoisySteps(**one["training"]))
-        for one in facts.pop("candidates")
-    )
-    return SelectionPlan(candidates, **facts)
 
 
 # ----------------------------------------------------------------------------------- trials

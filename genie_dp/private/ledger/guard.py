@@ -248,6 +248,14 @@ def private_of(file: str | Path) -> Path | None:
     return None
 
 
+def refuse_budget(rows: Path, use: str) -> None:
+    """Refuse to learn without noise from rows that something was promised of (O010)."""
+    if private_of(rows) is not None:
+        message = f"these rows have a budget, which {use} would not keep"
+        hint = "compare methods on rows without a ledger: public ones, or generated ones"
+        raise GenieError(Problem("O010", message, hint=hint))
+
+
 def doubt_of(file: str | Path, ledger: Path) -> Problem:
     """Return what is said where a file of private rows is read without a budget (B035)."""
     message = f"the rows of {file} are private: they have the ledger {ledger}"

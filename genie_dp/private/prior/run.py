@@ -15,7 +15,7 @@ from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.prior import histogram
 from genie_dp.private.prior.make import PublicFunctions, Sampled, covering, describe_prior, prior_of
-from genie_dp.private.release import Release, ReleasedFigures, ReleasePlan
+from genie_dp.private.release import FiguresRelease, ReleasedFigures, ReleasePlan
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
 from genie_dp.private_prior import PriorFile, load_prior, load_spent, save_prior
@@ -63,7 +63,7 @@ class PriorInputs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prior(Release):
+class Prior(FiguresRelease):
     """Count which functions people ask for, with noise, and write a prior.
 
     PRIVATE is JSONL or TSV of utterances with their programs. The count is recorded in the ledger

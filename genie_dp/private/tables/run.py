@@ -15,7 +15,7 @@ from genie_dp.private.ledger.files import replace_durably
 from genie_dp.private.ledger.guard import Payer, Units, paid_by
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, ZeroConcentrated
 from genie_dp.private.ledger.once import release_once
-from genie_dp.private.release import Release, ReleasePlan
+from genie_dp.private.release import FiguresRelease, ReleasePlan
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables import extract
@@ -78,7 +78,7 @@ class TableResult(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table(Release):
+class Table(FiguresRelease):
     """Count the metadata of PRIVATE rows with noise, and write a table that may be sampled from.
 
     PRIVATE is JSONL or TSV. The release is recorded in the ledger before anything is counted, and
@@ -166,7 +166,7 @@ class Table(Release):
         )
         return extract.metadata_of(plan.public, source)
 
-    def release(self, plan: ReleasePlan[Schema], work: Path, progress: bool | None) -> str:
+    def draw_once(self, plan: ReleasePlan[Schema], work: Path, progress: bool | None) -> str:
         """Return the text of the table, which is as it was released."""
         return release_table_once(
             work,

@@ -2,9 +2,9 @@
 
 import torch
 
-from genie_dp.private.crt.alternating import AlternatingRun
-from genie_dp.private.crt.config import PublicSettings
+from genie_dp.private.generators.alternating import AlternatingRun
 from genie_dp.private.generators.models import RecurrentLM, RecurrentLMSettings
+from genie_dp.private.generators.plans import PublicSteps
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.training.settings import DPSettings
 from genie_dp.records import Spent
@@ -29,7 +29,7 @@ def units(count=8, seed=1):
 
 
 def alternating(model=None, *, private=None, public=None, **changes):
-    plain = PublicSettings(batch=3, optimizer=changes.pop("optimizer", "adamw"), clip=0.0)
+    plain = PublicSteps(batch=3, optimizer=changes.pop("optimizer", "adamw"), clip=0.0)
     return AlternatingRun(
         model or lstm(),
         models.rows(7, seed=2) if public is None else public,

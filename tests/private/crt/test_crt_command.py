@@ -4,6 +4,7 @@ import json
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,11 +15,12 @@ import torch
 from genie_dp.cli import load_command, run
 from genie_dp.cli.private.train import TRAININGS
 from genie_dp.errors import GenieError
-from genie_dp.private.crt.config import CrtConfig
-from genie_dp.private.crt.rows import measured_redaction, open_redacted
+from genie_dp.private.crt.rows import open_redacted
+from genie_dp.private.crt.run import Crt
 from genie_dp.private.crt.statements import NOTHING_PUBLIC, UNMEASURED, read_records
 from genie_dp.private.generators.generator import build_model, load_generator
 from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.redact.provenance import Provenance, digest_of_rows, manifest_beside
 from genie_dp.private.training.run import PrivateRun
 from genie_dp.run.manifest import ledger_of
@@ -62,6 +64,12 @@ def by_redact(rows, *, unit_field=None, near=None, are_compared=True, is_all_pri
     manifest_beside(rows).write_text(json.dumps({"redaction": made.as_dict()}))
 
 
+def crt(rows=Path("rows.jsonl"), **settings):
+    """Return the stage, with what it needs."""
+    ledger = SimpleNamespace(budget=Budget(8.0, 1e-5, "utterance"))
+    return Crt(private=rows, **{"ledger": ledger, "epsilon": 2, "about": 12, **settings})
+
+
 def train(rows, *options):
     return run(["private", "train", "crt", str(rows), "--output", "model", *SMALL, *options])
 
@@ -73,9 +81,10 @@ def everything_in(folder):
 def test_trainings_are_listed_and_a_kind_is_given_by_its_name(capsys):
     assert run(["private", "train", "--help"]) == 0
     said = capsys.readouterr().out
-    assert all(name in said for name in TRAININGS)
-    crt = TRAININGS["crt"]
-    assert load_command(crt.place).get_short_help_str(200) == crt.help
+    for name, entry in TRAININGS.items():
+        assert name in said
+        assert load_command(entry.place).name == name
+        assert load_command(entry.place).get_short_help_str(200) == entry.help
     assert run(["private", "train", "two-stage", "--help"]) == 0
     assert "train two-stage [OPTIONS] PRIVATE" in capsys.readouterr().out
     assert run(["private", "train", "three-stage"]) == 2
@@ -91,7 +100,7 @@ def test_trainings_are_listed_and_a_kind_is_given_by_its_name(capsys):
     ],
 )
 def test_noisy_steps_have_the_rate_of_their_model_unless_told(settings, rate):
-    assert CrtConfig(**settings).course(None).training.learning_rate == rate
+    assert crt(**settings).noisy_steps.learning_rate == rate
 
 
 @pytest.mark.trains
@@ -249,7 +258,7 @@ def test_two_stages_are_trained_confidentially(budgeted, tmp_path, monkeypatch):
     assert kept.spent.epsilon == 0
     assert any("public" in line for line in kept.spent.not_covered)
     assert CANARY.encode() not in everything_in(before)
-    settings = CrtConfig(kind="two-stage", size=8, longest=16).model_settings()
+    settings = crt(kind="two-stage", size=8, longest=16).model_settings()
     vocabulary = kept.generator.tokenizer
     for name, model in kept.generator.models.items():
         new = build_model(settings, len(vocabulary.pieces), seed=0, stage=name)
@@ -334,14 +343,14 @@ def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
 
 def test_a_report_has_both_shares(tmp_path, budgeted):
     share = {"estimate": 0.1, "low": 0.05, "high": 0.2, "measured_on": "20 rows"}
-    report, budget = tmp_path / "report.json", Ledger.open(ledger_of(budgeted)).budget
+    report, book = tmp_path / "report.json", Ledger.open(ledger_of(budgeted))
     report.write_text(json.dumps({"gamma": share, "missed_by_both": {**share, "estimate": 0.15}}))
-    found = measured_redaction(CrtConfig(), budgeted, budget, report=report)
+    found = crt(budgeted, ledger=book, report=report).redaction()
     assert (found.gamma.estimate, found.missed_by_both.estimate) == (0.1, 0.15)
     for wrong in ({"gamma": share}, {"gamma": share, "missed_by_both": 0}, [share], "gamma"):
         report.write_text(json.dumps(wrong))
         with pytest.raises(GenieError, match="O011"):
-            measured_redaction(CrtConfig(), budgeted, budget, report=report)
+            crt(budgeted, ledger=book, report=report).redaction()
 
 
 def test_rows_of_redact_are_learned_from(tmp_path):

@@ -18,15 +18,14 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private.crt.config import (
     METHODS,
-    Course,
-    PublicSettings,
     count_private_steps,
     plan_private_steps,
 )
-from genie_dp.private.crt.rows import MASK, MethodRows, arrange_rows
-from genie_dp.private.crt.run import fit
+from genie_dp.private.crt.rows import MASK, arrange_rows
+from genie_dp.private.generators.fit import fit
 from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
 from genie_dp.private.generators.models import DecoderSettings, collate
+from genie_dp.private.generators.plans import PublicSteps, TrainingSchedule
 from genie_dp.private.generators.pretraining import EncodedBatches
 from genie_dp.private.generators.stages import LabelledRow
 from genie_dp.private.ledger.guard import Units
@@ -83,7 +82,7 @@ def test_without_noise_and_clipping_it_is_plain_alternating_descent():
         model, private=private, noise_multiplier=0.0, clip=1e6, rate=1.0, optimizer="sgd",
         schedule="constant", warmup=0.0, learning_rate=0.05, batch=8.0,
     )  # fmt: skip
-    run.plain = PublicSettings(
+    run.plain = PublicSteps(
         batch=3, optimizer="sgd", clip=0.0, schedule="constant", warmup=0.0, learning_rate=0.1
     )
     run.private.spent = SPENT  # no noise: nothing can be paid
@@ -207,12 +206,13 @@ def generator(kind="one-stage", model=LSTM):
     return new_generator(kind, get_language("thingtalk"), PUBLIC, model, words=(MASK,), seed=0)
 
 
-def course(method, kind="one-stage", epochs=(1,), **plan):
-    made_plan = None
-    if method in ("crt", "dp"):
-        options = {"epsilon": 8.0, "delta": 1e-3, **plan}
-        made_plan = plan_private_steps(kind, epochs, 0.5, 3.0, **options)
-    return Course(method, epochs, made_plan, plain=PublicSettings(batch=2))
+def paid_schedule(kind="one-stage", epochs=(1,)):
+    plan = plan_private_steps(kind, epochs, 0.5, 3.0, epsilon=8.0, delta=1e-3)
+    return TrainingSchedule(plan, public=PublicSteps(batch=2), epochs=epochs)
+
+
+def baseline(epochs):
+    return TrainingSchedule(None, public=PublicSteps(), epochs=(epochs,))
 
 
 def test_masks_are_one_token():
@@ -224,18 +224,18 @@ def test_masks_are_one_token():
 @pytest.mark.parametrize("model", [LSTM, DecoderSettings(8, 1, 2, 16)], ids=["lstm", "decoder"])
 def test_generators_learn_both_parts(kind, model, tmp_path):
     epochs = (1,) if kind == "one-stage" else (1, 2)
-    told, plans = [], course("crt", kind, epochs)
+    told, schedule = [], paid_schedule(kind, epochs)
     made_ = generator(kind, model)
     before = {name: weights(m) for name, m in made_.models.items()}
-    spent = fit(
-        made_, MethodRows(PRIVATE, PUBLIC), plans, spend=lambda m: told.append(tuple(m)) or SPENT,
+    _, spent = fit(
+        made_, PRIVATE, schedule, public=PUBLIC, spend=lambda m: told.append(tuple(m)) or SPENT,
         folder=tmp_path,
     )  # fmt: skip
     assert spent.epsilon == SPENT.epsilon
     assert all(not torch.equal(before[n], weights(m)) for n, m in made_.models.items())
     # The whole plan at once, whichever stage asks.
-    assert set(told) == {plans.plan.mechanisms}
-    assert len(plans.plan.mechanisms) == len(epochs)
+    assert set(told) == {schedule.plan.mechanisms}
+    assert len(schedule.plan.mechanisms) == len(epochs)
     save_generator(made_, tmp_path / "made", spent=spent)
     again = load_generator(tmp_path / "made").generator
     rows = [unit[0] for unit in PRIVATE]
@@ -247,7 +247,8 @@ def test_baselines_learn_without_noise_and_promise_nothing():
     for method in ("non-private", "masked"):
         made_ = generator()
         before = perplexity(made_, rows)
-        spent = fit(made_, arrange_rows(method, PRIVATE, PUBLIC), Course(method, (6,)))
+        learned = arrange_rows(method, PRIVATE, PUBLIC)
+        _, spent = fit(made_, learned.private, baseline(6), public=learned.public)
         assert spent.epsilon == math.inf
         assert perplexity(made_, rows) < before
     with torch.no_grad():  # one that knows nothing has the perplexity of its tokens
@@ -264,11 +265,11 @@ def test_methods_see_the_parts_as_they_say(method):
     assert (len(found.private), len(found.public)) == counts
 
 
-def test_a_method_with_a_guarantee_needs_a_ledger_and_others_have_none():
+def test_noisy_steps_need_a_ledger_and_a_baseline_has_none():
     with pytest.raises(ValueError, match="ledger"):
-        fit(generator(), MethodRows(PRIVATE, PUBLIC), course("crt"))
+        fit(generator(), PRIVATE, paid_schedule(), public=PUBLIC)
     with pytest.raises(ValueError, match="ledger"):
-        fit(generator(), MethodRows(Units(()), PUBLIC), course("masked"), spend=lambda m: SPENT)
+        fit(generator(), Units(()), baseline(1), public=PUBLIC, spend=lambda m: SPENT)
 
 
 def test_what_cannot_be_learned_from_costs_nothing(monkeypatch):
@@ -278,10 +279,10 @@ def test_what_cannot_be_learned_from_costs_nothing(monkeypatch):
     monkeypatch.setattr(check, "check_engine", refuse)
     paid_ = []
     with pytest.raises(GenieError, match="Q025"):
-        fit(generator(), MethodRows(PRIVATE, PUBLIC), course("crt"), spend=paid_.append)
+        fit(generator(), PRIVATE, paid_schedule(), public=PUBLIC, spend=paid_.append)
     assert not paid_
     with pytest.raises(GenieError, match="O008"):
-        fit(generator(), MethodRows(), Course("masked", (1,)))
+        fit(generator(), Units(()), baseline(1))
 
 
 def test_private_steps_are_whole_epochs():

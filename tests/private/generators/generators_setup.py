@@ -1,8 +1,10 @@
 """Invented rows, private and public ones, and commands that train on them and draw rows."""
 
 import json
+from pathlib import Path
 
 from genie_dp.cli import run
+from genie_dp.private.generators.run import GeneratorTraining
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.rows import read_rows
 from tests.golden import DATA
@@ -73,6 +75,12 @@ def words_of(folder, kind, *options, epsilon=3, name="made"):
     public = () if "--model" in options else ("--public", folder / "public.jsonl")
     files = (folder / "private.jsonl", *public, "--output", folder / name)
     return ("train", kind, *files, *amount, *OF_SKILLS, *SIZES, *options)
+
+
+def stage(**settings):
+    """Return the stage of a training whose files and ledger nobody asks for."""
+    inputs = {"private": Path("private.jsonl"), "ledger": None, "library": None}
+    return GeneratorTraining(**{**inputs, "kind": "one-stage", **settings})
 
 
 def train(folder, kind, *options, **more):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,16 +20,16 @@ import torch
 
 import genie_dp as gd
 from genie_dp.errors import GenieError
-from genie_dp.private.generators import run as training_stage
-from genie_dp.private.generators.config import FEW_SENTENCES, GeneratorConfig
-from genie_dp.private.generators.duration import measure_speed
+from genie_dp.private.generators import duration, pretraining
+from genie_dp.private.generators import fit as training_stage
+from genie_dp.private.generators import run as stage_module
 from genie_dp.private.generators.generator import read_spent
 from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder
 from genie_dp.private.generators.plans import Speed
 from genie_dp.private.generators.rows import read_drawn_rows
+from genie_dp.private.generators.run import FEW_SENTENCES
 from genie_dp.private.generators.stages import EncodedRow
 from genie_dp.private.ledger.guard import refuse_learned, refuse_uncovered
-from genie_dp.private.training import run as training_run
 from genie_dp.private.training.run import digest_of_weights
 from genie_dp.private.training.settings import DPSettings
 from genie_dp.rows import read_rows
@@ -207,9 +206,9 @@ def test_options_that_do_not_go_together_are_wrong_usage(two_stage, golden, caps
     [({}, 0.02), ({"model": "gpt2"}, 0.002), ({"learning_rate": 0.3}, 0.3)],
 )
 def test_the_learning_rate_is_that_of_the_model_unless_told(settings, rate):
-    config = GeneratorConfig(kind="one-stage", about=10, rest=True, **settings)
-    assert config.noisy_steps.learning_rate == rate
-    assert config.shared_settings()["learning_rate"] == rate
+    training = setup.stage(about=10, rest=True, **settings)
+    assert training.noisy_steps.learning_rate == rate
+    assert training.shared_settings["learning_rate"] == rate
 
 
 @pytest.mark.parametrize(
@@ -222,10 +221,9 @@ def test_the_learning_rate_is_that_of_the_model_unless_told(settings, rate):
     ],
 )
 def test_few_public_sentences_are_doubted_unless_the_model_has_read_much(sentences, more, codes):
-    config = GeneratorConfig(**{"kind": "one-stage", "about": 100, "epsilon": 1, **more})
-    doubts = config.doubts(has_parser=False, sentences=sentences)
-    assert [doubt.code for doubt in doubts] == codes
-    assert {doubt.severity for doubt in doubts} <= {"warning"}
+    warnings = setup.stage(about=100, epsilon=1, **more).warnings(sentences)
+    assert [warning.code for warning in warnings] == codes
+    assert {warning.severity for warning in warnings} <= {"warning"}
 
 
 # ------------------------------------------------------------------------ how long a run takes
@@ -246,14 +244,14 @@ def test_public_epochs_that_fit_are_said_before_payment_and_stay_where_a_run_goe
     # Two stages: 900 seconds an epoch, so that half of one fits into ten minutes.
     slow = Speed(row=0.0, step=0.0, public_row=450 / rows)
     with monkeypatch.context() as patched:
-        patched.setattr(training_stage, "measure_speed", lambda *_args, **_options: slow)
-        patched.setattr(training_stage, "pretrain_publicly", killed)
+        patched.setattr(duration, "measure_speed", lambda *_args, **_options: slow)
+        patched.setattr(pretraining, "pretrain_publicly", killed)
         assert command(*words) == 130
     said = capsys.readouterr().err
     assert "takes about 7.5 minutes here (1 thread)" in said
     assert f"0.5 epochs of {rows} public rows" in said
     assert ledger(tmp_path).entries == ()
-    monkeypatch.setattr(training_stage, "measure_speed", None)  # no other machine's counts
+    monkeypatch.setattr(duration, "measure_speed", None)  # no other machine's counts
     assert command(*words, "--resume") == 0
     assert facts_of(tmp_path / "made")["epochs on public rows"] == 0.5
     assert "0.5 epochs" in capsys.readouterr().err
@@ -264,8 +262,8 @@ def test_public_epochs_that_are_given_win_and_doubts_are_told_before_payment(
 ):
     prepare(tmp_path)
     slow = Speed(row=1.0, step=0.0, public_row=1000.0)
-    monkeypatch.setattr(training_stage, "measure_speed", lambda *_args, **_options: slow)
-    monkeypatch.setattr(training_stage, "pretrain_publicly", killed)
+    monkeypatch.setattr(duration, "measure_speed", lambda *_args, **_options: slow)
+    monkeypatch.setattr(pretraining, "pretrain_publicly", killed)
     assert train(tmp_path, "one-stage") == 130  # --pretraining-epochs 1
     assert ledger(tmp_path).entries == ()
     said = capsys.readouterr().err
@@ -279,7 +277,9 @@ def test_the_speed_of_a_model_is_measured_without_changing_it():
     before = digest_of_weights([model])
     rows = [EncodedRow((2, *range(4, 4 + n % 9), 3)) for n in range(1, 30)]
     state = torch.random.get_rng_state()
-    speed = measure_speed(model, rows, DPSettings(1.0, rate=0.1, steps=4, batch=8), batch=8)
+    speed = duration.measure_speed(
+        model, rows, DPSettings(1.0, rate=0.1, steps=4, batch=8), batch=8
+    )
     assert speed.row > 0
     assert speed.public_row > 0
     assert digest_of_weights([model]) == before
@@ -295,7 +295,7 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
     broken = [setup.row(i, said, '( " no program') for i, said in enumerate("abc")]
     with (tmp_path / "public.jsonl").open("a", encoding="utf-8") as out:
         out.writelines(json.dumps(row) + "\n" for row in broken)
-    line = training_stage.write_over
+    line = stage_module.write_over
 
     def interrupt(text, *, show=None):
         if text.startswith("utterance: step 3"):
@@ -304,7 +304,7 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
 
     kept = ("--pretrained", tmp_path / "kept")
     with monkeypatch.context() as patch:
-        patch.setattr(training_stage, "write_over", interrupt)
+        patch.setattr(stage_module, "write_over", interrupt)
         assert train(tmp_path, "two-stage", *kept) == 130
     assert len(list((tmp_path / "kept").iterdir())) == 2  # what public rows taught two stages
     assert "--resume" in capsys.readouterr().err
@@ -365,23 +365,21 @@ def test_a_killed_run_goes_on_and_costs_once(tmp_path):
 def test_a_run_that_another_process_finished_is_not_trained_again(
     tmp_path, monkeypatch, capsys, kind
 ):
-    """Both went on with it: when one has its last stage to itself, the other has cleared it."""
+    """Both went on with it: when one has its stages to itself, the other has finished it."""
     prepare(tmp_path)
-    place = training_stage if kind == "control" else training_run
-    whole = place.train_alone
+    whole = training_stage.train_alone
 
     def finished(folder):
-        if folder.name == "utterance":
-            shutil.rmtree(folder.parent)
+        monkeypatch.setattr(training_stage, "train_alone", whole)
+        assert train(tmp_path, kind, "--resume") == 0
         return whole(folder)
 
-    monkeypatch.setattr(place, "train_alone", finished)
+    monkeypatch.setattr(training_stage, "train_alone", finished)
     assert train(tmp_path, kind) == 1
     assert "B029" in capsys.readouterr().err
     assert len(ledger(tmp_path).entries) == 1
     names = {path.name for path in tmp_path.rglob("utterance/*")}
     assert names == {"run.json", ".run.lock", ".train.lock"}
-    assert not (tmp_path / "made").exists()
 
 
 # ------------------------------------------------------------------------ other kinds and models

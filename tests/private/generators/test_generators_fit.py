@@ -19,12 +19,14 @@ from genie_dp.models.loop import TrainSettings
 from genie_dp.private.generators.codes import Codes
 from genie_dp.private.generators.config import SampleSettings, SamplingSettings
 from genie_dp.private.generators.drawing import sample
+from genie_dp.private.generators.fit import fit
 from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
 from genie_dp.private.generators.models import DecoderSettings
 from genie_dp.private.generators.plans import (
     NoisySteps,
     TrainingAmount,
     TrainingPlan,
+    TrainingSchedule,
     plan_training,
 )
 from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
@@ -35,7 +37,6 @@ from genie_dp.private.generators.rows import (
     label_private_rows,
     label_public_rows,
 )
-from genie_dp.private.generators.run import fit_privately
 from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row
 from genie_dp.private.generators.tokenizer import build_tokenizer
 from genie_dp.private.ledger.accounting import epsilon_of
@@ -83,7 +84,7 @@ def fitted(generator, units, *, steps, noise=1e-3, **more):
     # No ledger: the rows are made up.
     free = Units(units)
     with _seeded(0):
-        found, spent = fit_privately(generator, free, plan, training, spend=spend, **more)
+        found, spent = fit(generator, free, TrainingSchedule(plan, training), spend=spend, **more)
     return found, spent, spends
 
 
@@ -270,14 +271,14 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, kind):
         if (stage, event["step"]) == ("utterance", 6):
             raise KeyboardInterrupt
 
-    def fit(**more):
+    def run(**more):
         return fitted(*made(tmp_path, kind, steps=0), steps=steps, **more)
 
     steps = {"program": 6, "utterance": 9} if kind == "two-stage" else {"utterance": 9}
-    whole, _, _ = fit()
+    whole, _, _ = run()
     with pytest.raises(KeyboardInterrupt):
-        fit(folder=tmp_path / "work", listen=kill)
-    resumed, _, spends = fit(folder=tmp_path / "work")
+        run(folder=tmp_path / "work", listen=kill)
+    resumed, _, spends = run(folder=tmp_path / "work")
     assert len(set(spends)) == 1
     assert resumed.weights == whole.weights
     for name, model in whole.models.items():
@@ -291,17 +292,20 @@ def test_nothing_is_released_when_it_cannot_be_paid_and_paid_for_settings_that_n
         raise GenieError(())
 
     generator, units = made(tmp_path, "control", steps=0)
+    units = Units(units)
     before = {n: p.clone() for n, p in generator.models["utterance"].named_parameters()}
     plan = TrainingPlan(1.0, 0.5, 20, {"utterance": 2}, code_noise=1.0)
     with pytest.raises(GenieError):
-        fit_privately(generator, units, plan, NoisySteps(), spend=refuse, folder=tmp_path / "work")
-    assert not (tmp_path / "work").exists()
+        fit(generator, units, TrainingSchedule(plan), spend=refuse, folder=tmp_path / "work")
+    left = {path.name for path in (tmp_path / "work" / "utterance").iterdir()}
+    assert left == {"run.json", ".run.lock", ".train.lock"}
     after = dict(generator.models["utterance"].named_parameters())
     assert all(torch.equal(before[name], after[name]) for name in before)
     for wrong in ({"clip": math.inf}, {"clip": 1e-42}, {"learning_rate": math.nan}):
         paid = []
+        schedule = TrainingSchedule(plan, NoisySteps(**wrong))
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            fit_privately(generator, units, plan, NoisySteps(**wrong), spend=paid.append)
+            fit(generator, units, schedule, spend=paid.append)
         assert not paid
 
 
@@ -314,16 +318,16 @@ def test_control_codes_are_drawn_once_and_by_one_process_at_a_time(tmp_path):
     work = tmp_path / "work"
     codes = work / "utterance" / "codes.json"
 
-    def fit():
+    def run():
         return fitted(generator, units, steps={"utterance": 2}, folder=work)
 
     with train_alone(work / "utterance"), pytest.raises(GenieError, match="Q032"):
-        fit()
+        run()
     assert not codes.exists()
-    fit()
+    run()
     codes.unlink()  # they were there to be seen
     with pytest.raises(GenieError, match="Q031"):
-        fit()
+        run()
 
 
 def test_rows_are_cut_to_the_longest_and_keep_room_for_what_is_written(tmp_path):

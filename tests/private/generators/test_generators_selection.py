@@ -13,23 +13,27 @@ pytest.importorskip("dp_accounting")
 
 import torch
 
+from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.private.generators import selection
-from genie_dp.private.generators.config import GeneratorConfig
 from genie_dp.private.generators.generator import new_generator
 from genie_dp.private.generators.models import DecoderSettings
 from genie_dp.private.generators.stages import LabelledRow
 from genie_dp.private.ledger.accounting import epsilon_of, stopping_chance
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Selection
-from tests.private.generators.generators_setup import command, ledger, prepare, words_of
+from tests.private.generators.generators_setup import command, ledger, prepare, stage, words_of
 
 TERMS = {"epsilon": 4.0, "delta": 1e-6}
 
 
-def config(**settings):
-    given = {"kind": "one-stage", "about": 1000, "batch": 50, "epochs": "2", "rest": True}
-    return GeneratorConfig(**{**given, "tune": "rate,batch", **settings})
+def tuned(**settings):
+    given = {"about": 1000, "batch": 50, "epochs": "2", "rest": True, "tune": "rate,batch"}
+    return stage(**{**given, **settings})
+
+
+def plan_of(training):
+    return training.plan_noise(**TERMS, accountant="rdp")
 
 
 def chances(trials, mean, most=60):
@@ -66,7 +70,7 @@ def test_whether_a_unit_scores_follows_from_its_rows_alone():
 
 
 def test_a_selection_costs_what_it_may():
-    plan = selection.plan_selection(config(), **TERMS, accountant="rdp")
+    plan = plan_of(tuned())
     assert len(plan.candidates) == 9
     assert 3.9 < epsilon_of(plan.mechanisms, 1e-6, "rdp") <= 4
     assert epsilon_of(plan.mechanisms, 1e-6, "pld") <= 4
@@ -80,20 +84,19 @@ def test_a_selection_costs_what_it_may():
 
 
 def test_a_run_with_codes_counts_them_and_only_what_is_tuned_differs(tmp_path):
-    plan = selection.plan_selection(config(kind="control", tune="rate"), **TERMS, accountant="rdp")
+    plan = plan_of(tuned(kind="control", tune="rate"))
     assert [[each.kind for each in run] for run in plan.mechanisms[0].of] == [
         ["gaussian", "poisson-gaussian"], ["gaussian"],
     ]  # fmt: skip
-    rates = [one.noisy_steps.learning_rate for one in selection.candidates_of(config(tune="rate"))]
+    rates = [one.noisy_steps.learning_rate for one in tuned(tune="rate").candidates()]
     assert rates == [0.01, 0.02, 0.04]
-    assert len(set(selection.candidates_of(config(tune="rate,rate")))) == 3
-    assert list(config(tune="clip", rest=True).conflicts(has_codes=False, has_parser=False))
-    plan = selection.plan_selection(
-        config(tune="rate", trials="logarithmic"), **TERMS, accountant="rdp"
-    )
-    assert selection.load_selection(tmp_path) is None
-    selection.save_selection(plan, tmp_path)
-    assert selection.load_selection(tmp_path) == plan
+    assert len(set(tuned(tune="rate,rate").candidates())) == 3
+    with pytest.raises(GenieError, match="takes rate and batch, not clip"):
+        tuned(tune="clip")
+    plan = plan_of(tuned(tune="rate", trials="logarithmic"))
+    assert selection.SelectionPlan.load(tmp_path) is None
+    plan.save(tmp_path)
+    assert selection.SelectionPlan.load(tmp_path) == plan
 
 
 # ------------------------------------------------------------------------------- the command
@@ -155,7 +158,7 @@ def test_a_killed_selection_goes_on_with_the_trials_it_drew(tmp_path, monkeypatc
 
 
 def test_the_trial_with_the_least_loss_is_taken_and_each_begins_anew(tmp_path, monkeypatch):
-    plan = selection.plan_selection(config(tune="rate"), **TERMS, accountant="rdp")
+    plan = plan_of(tuned(tune="rate"))
     losses, begun = iter([5.0, 3.0, 4.0]), []
     monkeypatch.setattr(
         selection, "nats_of_labelled", lambda generator, held: [next(losses)] * 9000

@@ -1,13 +1,13 @@
 """What `private policies` measures is what `private train crt --report` reads."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
-from genie_dp.private.crt.config import CrtConfig
-from genie_dp.private.crt.rows import measured_redaction
+from genie_dp.private.crt.run import Crt
 from genie_dp.private.ledger.budget import Budget
 
 BUDGET = Budget(8.0, 1e-5, "utterance")
@@ -33,9 +33,10 @@ def policies(*options):
 
 
 def read_back(path):
-    return measured_redaction(
-        CrtConfig(), path / "rows.jsonl", BUDGET, report=path / "policies.json", said_apart=True
-    )
+    return Crt(
+        private=path / "rows.jsonl", ledger=SimpleNamespace(budget=BUDGET), epsilon=2, about=10,
+        report=path / "policies.json", redacted_apart=True,
+    ).redaction()  # fmt: skip
 
 
 def test_the_one_file_is_read_by_the_other(labelled):

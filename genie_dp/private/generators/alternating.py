@@ -9,7 +9,7 @@ import torch
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.models.loop import Checkpoint
-from genie_dp.private.crt.config import OptimizerName, PublicSettings
+from genie_dp.private.generators.plans import OptimizerName, PublicSteps
 from genie_dp.private.generators.pretraining import EncodedBatches
 from genie_dp.private.generators.stages import EncodedRow
 from genie_dp.private.ledger.guard import Units
@@ -36,8 +36,9 @@ class AlternatingRun:
         private: Units[Sequence[EncodedRow]],
         *,
         epochs: int,
-        plain: PublicSettings,
+        plain: PublicSteps,
         noisy: DPSettings | None,
+        checkpoint_every: int = 100,
         listen: Listen | None = None,
     ):
         """Check the engine, and prepare; nothing is looked at.
@@ -49,6 +50,7 @@ class AlternatingRun:
             epochs: how often both parts are gone through.
             plain: how public steps are taken.
             noisy: how private steps are; its steps are those of all epochs. None for no such steps.
+            checkpoint_every: steps of either part between checkpoints.
             listen: is told the step, and losses of public batches.
 
         Raises:
@@ -57,7 +59,7 @@ class AlternatingRun:
         if epochs < 1 or (noisy is not None and noisy.steps % epochs):
             raise ValueError("expected at least one epoch, and as many private steps in each")
         self.model, self.plain, self.noisy, self.listen = model, plain, noisy, listen
-        self.epochs = epochs
+        self.epochs, self.checkpoint_every = epochs, checkpoint_every
         self.trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self.batches = EncodedBatches(public, size=plain.batch, seed=plain.seed) if public else None
         self.optimizer = new_optimizer(plain.optimizer, list(self.trained.values()))
@@ -106,14 +108,12 @@ class AlternatingRun:
         self.number += 1
         return loss
 
-    def train(
-        self, folder: Path | None = None, *, checkpoint_every: int = 100, until: int | None = None
-    ) -> None:
+    def train(self, folder: Path | None = None, *, until: int | None = None) -> None:
         """Take the steps that are left, up to number `until`; checkpoints go into the folder."""
         while self.number < (self.steps if until is None else until):
             loss = self.step()
             last = self.number == self.steps
-            if folder is not None and (last or self.number % checkpoint_every == 0):
+            if folder is not None and (last or self.number % self.checkpoint_every == 0):
                 self.save(folder)
             if self.listen:
                 event = {"step": self.number, "steps": self.steps}
