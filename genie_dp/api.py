@@ -12,11 +12,12 @@ from weakref import WeakKeyDictionary, finalize
 
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, locale_from
+from genie_dp.located import Located
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.recipe import (
     check_names,
     config_of,
-    frozen_settings,
+    read_settings,
     takes_settings,
 )
 from genie_dp.records import Example, Spent
@@ -288,10 +289,10 @@ def train(
     """
     from genie_dp.parser.config import ParserConfig
     from genie_dp.parser.parser import Parser
-    from genie_dp.parser.recipe import Train, settings_of
+    from genie_dp.parser.recipe import Train
 
     check_names(ParserConfig, settings, without=_OF_TRAIN)
-    given = settings_of(frozen_settings(ParserConfig, settings))
+    given = read_settings(ParserConfig, Located.of(settings), code="N002")
     learned = [rows_of(one) for one in rows]
     checked = None if validation is None else _rows_or_skills(validation)
     if checked is not None:

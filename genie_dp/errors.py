@@ -3,7 +3,7 @@
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -34,7 +34,8 @@ class Problem:
     """One mistake or warning. `code` is stable; `hint` names the next thing to do.
 
     `stage` says which reader found it: "syntax" (the text cannot be read) or "type" (it can be
-    read, but means nothing in this library).
+    read, but means nothing in this library). `setting` is what it is about, where that is a
+    setting: names and places in lists, from the top.
     """
 
     code: str
@@ -43,6 +44,7 @@ class Problem:
     hint: str | None = None
     severity: Severity = "error"
     stage: Stage = "type"
+    setting: tuple[str | int, ...] = field(default=(), compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON output; line and column are None where there is no span."""

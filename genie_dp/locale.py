@@ -517,7 +517,8 @@ def _no_language(language: str, why: str = "") -> Problem:
     own = f"a file of your own, such as words/{language or 'it'}{ENDING}: docs/locales.md"
     hint = f"{did_you_mean(language, languages()) or 'languages: ' + known}; or name {own}"
     got = f"got {language!r}{': ' + why if why else ''}"
-    return Problem("N002", f"locale: language: expected one of {known}, {got}", hint=hint)
+    message = f"locale: language: expected one of {known}, {got}"
+    return Problem("N002", message, hint=hint, setting=("locale", "language"))
 
 
 # ------------------------------------------------------------------------------------ the locale
@@ -554,11 +555,14 @@ class Locale:
                 mistakes.
         """
         wrong = [
-            Problem("N002", f"locale: {name}: expected {expected}, got {getattr(self, name)!r}")
+            Problem(
+                "N002", f"locale: {name}: expected {expected}, got {getattr(self, name)!r}",
+                setting=("locale", name),
+            )
             for name, (pattern, expected) in _USUAL.items()
             if name not in ("day_first", "language")
             if not re.fullmatch(pattern, str(getattr(self, name)))
-        ]
+        ]  # fmt: skip
         if wrong:
             raise GenieError(wrong)
         if self.language != DEFAULT:

@@ -7,7 +7,7 @@ texts, `0o17` is a number. Merge keys (`<<`) are read, though they are of YAML 1
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -56,8 +56,22 @@ class Located:
             return [located.plain for located in self.value]
         return self.value
 
-    def find(self, path: Place) -> Span:
+    @classmethod
+    def of(cls, value: Any) -> "Located":
+        """Return plain data as that of a file without a name."""
+        nowhere = Span("", 1, 1, 1, 1)
+        if isinstance(value, Mapping):
+            return cls({name: (nowhere, cls.of(part)) for name, part in value.items()}, nowhere)
+        if isinstance(value, list | tuple):
+            return cls([cls.of(part) for part in value], nowhere)
+        return cls(value, nowhere)
+
+    def find(self, path: Place, *, is_value: bool = False) -> Span:
         """Return the place of a part: of one in a map, its name; else of what is above it.
+
+        Args:
+            path: keys and indices from the top.
+            is_value: whether the place of what stands in a map is that of the value.
 
         >>> str(read_yaml("a:\\n- b: 1", "x.yaml").find(("a", 0, "b", "c")))
         'x.yaml:2:3'
@@ -66,6 +80,7 @@ class Located:
         for step in path:
             if isinstance(inner.value, dict) and step in inner.value:
                 span, inner = inner.value[str(step)]
+                span = inner.span if is_value else span
             elif isinstance(inner.value, list) and step in range(len(inner.value)):
                 inner = inner.value[int(step)]
                 span = inner.span
@@ -514,11 +529,21 @@ def _span_at(text: str, position: int, file: str) -> Span:
 
 
 def place_problems(
-    error: GenieError, names: Mapping[str, Span], sources: Mapping[str, str]
+    error: GenieError, content: Located, sources: Mapping[str, str], *, without: Container[str] = ()
 ) -> GenieError:
-    """Return an error whose problems stand where the settings do that their messages begin with."""
+    """Return an error whose problems stand where their settings do.
+
+    Args:
+        error: of a config that was made of the content.
+        content: a map.
+        sources: text of its file, by name.
+        without: settings that were given elsewhere, and stand nowhere in the file.
+    """
     problems = [
-        replace(problem, span=problem.span or names.get(problem.message.split(" ", 1)[0]))
+        replace(problem, span=content.find(problem.setting, is_value=True))
+        if problem.span is None and problem.setting
+        and problem.setting[0] in content.value and problem.setting[0] not in without
+        else problem
         for problem in error.problems
-    ]
+    ]  # fmt: skip
     return GenieError(problems, sources={**sources, **error.sources})

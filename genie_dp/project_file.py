@@ -473,7 +473,7 @@ class _ProjectReader:
             _check_config(stage.job, rest, own)
         except GenieError as error:
             for problem in error.problems:
-                named = next((spans[name] for name in spans if name in problem.message), span)
+                named = spans.get(str(problem.setting[0]), span) if problem.setting else span
                 self.tell(f"{stage.name}: {problem.message}", named, problem.hint)
 
     def _check_reference(self, stage: Stage, reference: str, span: Span) -> None:

@@ -7,14 +7,14 @@ import re
 import textwrap
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
-from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.located import as_yaml
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.located import Located, Place, as_yaml
 
 Config = TypeVar("Config")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -134,7 +134,8 @@ def setting_problems(config: Any, *, code: str) -> Iterator[Problem]:
                 label = f"{name} of {part}" if part else name
                 hint = did_you_mean(str(item), allowed.choices) if allowed.choices else None
                 message = f"{label}: expected {expected}, got {item!r}"
-                yield Problem(code, message, hint=hint)
+                setting = (name, part) if part else (name,)
+                yield Problem(code, message, hint=hint, setting=setting)
 
 
 def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
@@ -163,7 +164,7 @@ def check_kinds(kind: type, frozen: Mapping[str, Any]) -> None:
             message = f"{name}: expected {kind_in_words(hints[name])}, got {value!r}"
             is_number = isinstance(value, str) and _NUMBER.fullmatch(value)
             hint = f"without quotes: {name}={value}" if is_number else None
-            problems.append(Problem("R040", message, hint=hint))
+            problems.append(Problem("R040", message, hint=hint, setting=(name,)))
     if problems:
         raise GenieError(problems)
 
@@ -183,10 +184,13 @@ def check_names(kind: type, settings: Mapping[str, Any], *, without: Collection[
     names = [field.name for field in fields(kind) if field.name not in without]
     label = getattr(kind, "command", kind.__name__)
     problems = [
-        Problem("R043", f"{label} has no setting {name!r}", hint=did_you_mean(name, names))
+        Problem(
+            "R043", f"{label} has no setting {name!r}", hint=did_you_mean(name, names),
+            setting=(name,),
+        )
         for name in settings
         if name not in names
-    ]
+    ]  # fmt: skip
     if problems:
         raise GenieError(problems)
 
@@ -214,8 +218,6 @@ def _frozen(value: Any, hint: Any) -> Any:
 def fits(value: Any, kind: Any) -> bool:
     """Tell whether a value of YAML is of the kind of a field.
 
-    Of a list of settings by name, which are dataclasses, each is for whoever reads it.
-
     >>> fits(3, float), fits(3.5, int), fits(True, int), fits(None, str | None)
     (True, False, False, True)
     >>> fits(["a", 3], tuple[str, ...]), fits({"a": 0.5}, Mapping[str, float])
@@ -239,10 +241,7 @@ def _fits_all(value: Any, kind: Any) -> bool:
     if origin is typing.Literal:
         return value in inner
     if origin is tuple:
-        is_read_apart = dataclasses.is_dataclass(inner[0])
-        return isinstance(value, list | tuple) and (
-            is_read_apart or all(fits(item, inner[0]) for item in value)
-        )
+        return isinstance(value, list | tuple) and all(fits(item, inner[0]) for item in value)
     return isinstance(value, dict) and all(fits(item, inner[1]) for item in value.values())
 
 
@@ -267,6 +266,133 @@ def kind_in_words(kind: Any) -> str:
     if origin is tuple:
         return "a list of texts" if inner[0] is str else "a list"
     return "numbers by name" if origin and inner[1] is float else "settings by name"
+
+
+# ------------------------------------------------------------------------------------ reading
+
+
+def read_settings(
+    kind: type,
+    content: Located,
+    *,
+    code: str,
+    sources: Mapping[str, str] | None = None,
+    path: Place = (),
+) -> dict[str, Any]:
+    """Return the settings of a config that a map has, by name.
+
+    A setting may be a config itself: a map, or one text in place of its first field. Where there
+    are several, their field `kind` tells them apart, and a text is that kind. Nested configs are
+    made, the outer one is not: settings may be put before those that were read.
+
+    Args:
+        kind: the config.
+        content: a map, of a file or of plain data (`Located.of`).
+        code: of what is wrong.
+        sources: text of the file, by name.
+        path: where the map stands, for messages.
+
+    Raises:
+        GenieError: `code`, all names that are no settings, and all values of another kind, at their
+            places; whatever nested configs refuse.
+    """
+    reader = _SettingsReader(code)
+    settings = reader.read(kind, content, path)
+    if reader.problems:
+        raise GenieError(reader.problems, sources=sources)
+    return settings
+
+
+class _SettingsReader:
+    """Reads settings and gathers all mistakes; `path` is where in the content a part stands."""
+
+    def __init__(self, code: str):
+        self.code = code
+        self.problems: list[Problem] = []
+
+    def read(self, kind: type, content: Located, path: Place = ()) -> dict[str, Any]:
+        hints = typing.get_type_hints(kind)
+        settings = {}
+        for name, (span, value) in content.value.items():
+            place = (*path, name)
+            if name in hints:
+                settings[name] = self._value(hints[name], value, place)
+            else:
+                hint = did_you_mean(str(name), hints) or f"settings: {', '.join(hints)}"
+                self._refuse(f"{_prefix(path)}unknown setting {name!r}", span, place, hint)
+        return settings
+
+    def _value(self, hint: Any, value: Located, path: Place) -> Any:
+        """Return a value as its field has it; None for one that is wrong."""
+        alternatives = typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else (hint,)
+        configs = [kind for kind in alternatives if dataclasses.is_dataclass(kind)]
+        if configs and not (value.value is None and type(None) in alternatives):
+            return self._config(configs, value, path)
+        inner = typing.get_args(hint)
+        is_list = typing.get_origin(hint) is tuple and isinstance(value.value, list)
+        if is_list and dataclasses.is_dataclass(inner[0]):
+            items = enumerate(value.value)
+            return tuple(self._config([inner[0]], item, (*path, i)) for i, item in items)
+        if not fits(value.plain, hint):
+            self._refuse_value(kind_in_words(hint), value, path)
+        return _frozen(value.plain, hint)
+
+    def _config(self, kinds: Sequence[Any], value: Located, path: Place) -> Any:
+        """Return a config of one of several kinds; None for one that is wrong."""
+        before = len(self.problems)
+        names = [f.name for f in fields(kinds[0])]
+        first = "kind" if "kind" in names else names[0]
+        if isinstance(value.value, str):
+            value = Located({first: (value.span, value)}, value.span)
+        if not isinstance(value.value, dict):
+            self._refuse_value(f"settings by name, or a {first}", value, path)
+            return None
+        kind = kinds[0] if len(kinds) == 1 else self._kind(kinds, value, path)
+        if kind is None:
+            return None
+        settings = self.read(kind, value, path)
+        missing = [f.name for f in fields(kind) if is_required(f) and f.name not in settings]
+        if missing and len(self.problems) == before:
+            self._refuse_value(f"a {missing[0]}", value, path)
+        if len(self.problems) > before:
+            return None
+        try:
+            return kind(**settings)
+        except GenieError as error:
+            for problem in error.problems:
+                place = (*path, *problem.setting)
+                span = value.find(problem.setting, is_value=True)
+                self._refuse(f"{_prefix(path)}{problem.message}", span, place, problem.hint)
+            return None
+
+    def _kind(self, kinds: Sequence[Any], value: Located, path: Place) -> Any:
+        """Return the config whose `kind` a map names, the first one where it names none."""
+        by_name = {str(f.default): kind for kind in kinds for f in fields(kind) if f.name == "kind"}
+        default = Located(next(iter(by_name)), value.span)
+        _, named = value.value.get("kind", (value.span, default))
+        if named.plain not in by_name:
+            hint = did_you_mean(str(named.plain), by_name) or f"kinds: {', '.join(by_name)}"
+            message = f"{_prefix(path)}there is no kind {named.plain!r}"
+            self._refuse(message, named.span, (*path, "kind"), hint)
+            return None
+        return by_name[named.plain]
+
+    def _refuse_value(self, expected: str, value: Located, path: Place) -> None:
+        message = f"{_prefix(path)}expected {expected}, got {value.plain!r}"
+        self._refuse(message, value.span, path)
+
+    def _refuse(self, message: str, span: Span, path: Place, hint: str | None = None) -> None:
+        place = span if span.file else None
+        self.problems.append(Problem(self.code, message, place, hint, setting=path))
+
+
+def _prefix(path: Place) -> str:
+    """Return how a message about a setting begins.
+
+    >>> _prefix(("inputs", 0, "source"))
+    'inputs: 1: source: '
+    """
+    return "".join(f"{step + 1 if isinstance(step, int) else step}: " for step in path)
 
 
 # ------------------------------------------------------------------------------------ help

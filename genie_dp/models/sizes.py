@@ -162,12 +162,12 @@ def setting_problems(architecture: str, given: Mapping[str, Any]) -> Iterator[Pr
         if name not in kinds:
             hint = did_you_mean(name, kinds) or f"settings: {', '.join(kinds)}"
             message = f"{name}: {architecture} has no such setting"
-            problems.append(Problem("M002", message, hint=hint))
+            problems.append(Problem("M002", message, hint=hint, setting=(name,)))
         elif kinds[name] in (int, float, bool, str) and not _is_possible(name, value, kinds[name]):
             expected = "a share from 0 to 1" if name in _SHARES else kind_in_words(kinds[name])
             least = " above 0" if kinds[name] is int and name not in _FROM_ZERO else ""
             message = f"{name}: expected {expected}{least}, got {value!r}"
-            problems.append(Problem("M002", message))
+            problems.append(Problem("M002", message, setting=(name,)))
     yield from problems
     if not problems:
         try:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -285,14 +285,15 @@ def _network_problems(config: ParserConfig) -> list[Problem]:
     """Return what is wrong with the network's settings, once its architecture is known."""
     problems = network_problems(*config.network_settings)
     return [
-        Problem("N002", f"network: {problem_of_network.message}", hint=problem_of_network.hint)
-        for problem_of_network in problems
+        replace(p, code="N002", message=f"network: {p.message}", setting=("network", *p.setting))
+        for p in problems
     ]
 
 
 def problem(name: str, expected: str, got: object, hint: str | None = None) -> Problem:
     """Return what to say of a setting."""
-    return Problem("N002", f"{name}: expected {expected}, got {got!r}", hint=hint)
+    message = f"{name}: expected {expected}, got {got!r}"
+    return Problem("N002", message, hint=hint, setting=(name,))
 
 
 def wrong(name: str, expected: str, got: object, hint: str | None = None) -> GenieError:

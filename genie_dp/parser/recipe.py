@@ -1,16 +1,16 @@
 """Training as a stage, and recipes of parsers: YAML to settings and back."""
 
 import dataclasses
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.errors import GenieError
 from genie_dp.languages import language_names
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT
-from genie_dp.located import Located, read_located
+from genie_dp.located import place_problems, read_located
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import (
     BASE,
@@ -20,8 +20,8 @@ from genie_dp.parser.config import (
     ParserConfig,
     wrong,
 )
-from genie_dp.parser.rows import UNKNOWN, locale, wrong_settings
-from genie_dp.recipe import REQUIRED, setting, settings_as_yaml
+from genie_dp.parser.rows import locale
+from genie_dp.recipe import REQUIRED, read_settings, setting, settings_as_yaml
 from genie_dp.records import Spent
 from genie_dp.stage.kernel import RESUMABLE_ROWS, OutputOption, Stage
 from genie_dp.templates.inputs import Inputs
@@ -108,14 +108,12 @@ def read_recipe(path: Path) -> dict[str, Any]:
         GenieError: N001, it is no map in YAML; N002, all keys that are no settings or come twice,
             and all values of another kind.
     """
-    located, sources = read_located(path, syntax="N001", twice="N002")
-    settings = located.plain
-    if isinstance(settings, dict):
-        settings = {name: x for name, x in settings.items() if (name, x) not in _GONE}
-    try:
-        return settings_of(settings)
-    except GenieError as error:
-        raise _add_spans(error, located, sources) from None
+    content, sources = read_located(path, syntax="N001", twice="N002")
+    kept = {
+        name: entry for name, entry in content.value.items() if (name, entry[1].plain) not in _GONE
+    }
+    content = replace(content, value=kept)
+    return read_settings(ParserConfig, content, code="N002", sources=sources)
 
 
 def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, Any]) -> ParserConfig:
@@ -159,8 +157,9 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
     except GenieError as error:
         if recipe is None:
             raise
-        beside = {*given, *(("inputs",) if inputs else ())}
-        raise with_places(error, recipe, beside) from None
+        content, sources = read_located(recipe, syntax="N001", twice="N002")
+        given_beside = {*given, *(("inputs",) if inputs else ())}
+        raise place_problems(error, content, sources, without=given_beside) from None
     return config
 
 
@@ -181,77 +180,6 @@ def carried_settings(folder: Path) -> dict[str, Any]:
         own = {} if isinstance(earlier.locale, str) else earlier.locale
         carried["locale"] = {**own, "language": str(folder / files.WORDS)}
     return carried
-
-
-def with_places(error: GenieError, path: Path, given: Container[str]) -> GenieError:
-    """Return what is wrong with settings of a recipe, each where it stands there.
-
-    Args:
-        error: of `ParserConfig`: its messages begin with the names of settings.
-        given: settings that stand elsewhere: in the options of a command.
-    """
-    located, sources = read_located(path, syntax="N001", twice="N002")
-    named = {name: value for name, value in located.value.items() if name not in given}
-    return _add_spans(error, Located(named, located.span), sources)
-
-
-def _add_spans(error: GenieError, located: Located, sources: Mapping[str, str]) -> GenieError:
-    problems = [
-        replace(problem, span=_span_of(problem.message, located)) for problem in error.problems
-    ]
-    return GenieError(problems, sources=sources)
-
-
-def _span_of(message: str, located: Located) -> Span | None:
-    """Return the place of "inputs: 2: source: expected .." or "unknown setting 'x'" in a recipe."""
-    span: Span | None = None
-    for name in message.split(": "):
-        if isinstance(located.value, list) and name.isdecimal():
-            located = located.value[int(name) - 1]
-        elif isinstance(located.value, dict) and name in located.value:
-            _, located = located.value[name]
-        elif isinstance(located.value, dict) and name.startswith(UNKNOWN):
-            entry = located.value.get(name.removeprefix(UNKNOWN)[1:-1])
-            span = entry[0] if entry else span
-            break
-        else:
-            break
-        span = located.span
-    return span
-
-
-def settings_of(read: Mapping[str, Any]) -> dict[str, Any]:
-    """Return plain data as the fields of ParserConfig.
-
-    Raises:
-        GenieError: N002, as `read_recipe`.
-
-    >>> settings_of({"minutes": 5, "inputs": ["rows.jsonl"]})["inputs"]
-    (InputFile(path='rows.jsonl', source='', ratio=None, weight=1.0),)
-    """
-    problems = list(wrong_settings(ParserConfig, read))
-    settings = dict(read)
-    if isinstance(read.get("inputs"), list | tuple):
-        inputs = []
-        for number, input_settings in enumerate(read["inputs"], start=1):
-            where = f"inputs: {number}: "
-            if isinstance(input_settings, str):
-                input_settings = {"path": input_settings}
-            if not isinstance(input_settings, dict) or "path" not in input_settings:
-                problems.append(Problem("N002", f"{where}expected a path, got {input_settings!r}"))
-            elif wrong := list(wrong_settings(InputFile, input_settings, where)):
-                problems += wrong
-            else:
-                try:
-                    inputs.append(InputFile(**input_settings))
-                except GenieError as error:
-                    problems += (replace(p, message=f"{where}{p.message}") for p in error.problems)
-        settings["inputs"] = tuple(inputs)
-    if problems:
-        raise GenieError(problems)
-    if "made_by" in settings:
-        settings["made_by"] = tuple(settings["made_by"])
-    return settings
 
 
 def as_yaml(config: ParserConfig) -> str:

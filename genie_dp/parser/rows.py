@@ -14,13 +14,13 @@ from datetime import datetime
 from functools import partial
 from itertools import islice
 from operator import sub
-from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 import xxhash
 
 from genie_dp.dataset.scan import as_row, hash_of
-from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.programs import ByOutline
@@ -30,6 +30,7 @@ from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale, locale_from
+from genie_dp.located import Located
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, glued_in
@@ -45,7 +46,7 @@ from genie_dp.parser.reading.prepare import (
 )
 from genie_dp.parser.reading.reading import MOST_CHARACTERS
 from genie_dp.private_prior import row_weight
-from genie_dp.recipe import fits, kind_in_words
+from genie_dp.recipe import read_settings
 from genie_dp.records import DEFAULT_LANGUAGE, Example, PrivatePrior
 from genie_dp.rng import stream
 from genie_dp.rows import format_of, read_rows
@@ -281,7 +282,6 @@ NOW = datetime(2026, 1, 14, 10, 0)
 _BLOCK = 2000
 # A constant that so many rows have and no sentence of them says comes from a template.
 _OFTEN = 3
-UNKNOWN = "unknown setting "
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,21 +530,9 @@ def locale(config: ParserConfig) -> Locale:
         GenieError: N002, all fields that it does not have, or whose values no text is read with.
     """
     given = config.locale
-    if isinstance(given, Mapping) and (problems := list(wrong_settings(Locale, given, "locale: "))):
-        raise GenieError(problems)
+    if isinstance(given, Mapping):
+        given = read_settings(Locale, Located.of(given), code="N002", path=("locale",))
     return locale_from(given)
-
-
-def wrong_settings(kind: type, read: Mapping[str, Any], where: str = "") -> Iterator[Problem]:
-    """Yield N002 for names that are no fields of a class, and values of another kind."""
-    kinds = get_type_hints(kind)
-    for name, value in read.items():
-        if name not in kinds:
-            hint = did_you_mean(str(name), kinds) or f"settings: {', '.join(kinds)}"
-            yield Problem("N002", f"{where}{UNKNOWN}{name!r}", hint=hint)
-        elif not fits(value, kinds[name]):
-            message = f"{where}{name}: expected {kind_in_words(kinds[name])}, got {value!r}"
-            yield Problem("N002", message)
 
 
 # --------------------------------------------------------------------------------- all rows

@@ -2,21 +2,28 @@
 
 import dataclasses
 import math
-import types
-import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.located import Located, place_problems, read_located
 from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.tables.extract import needs_library
-from genie_dp.recipe import fits, kind_in_words, setting, settings_as_yaml
+from genie_dp.recipe import read_settings, setting, settings_as_yaml
 
 Selection = Literal["resample", "rank"]
 SELECTIONS: tuple[Selection, ...] = get_args(Selection)
+Fault = tuple[str, str]
+"""A setting, and what is wrong with it."""
+
+
+def _problems(faults: Iterable[Fault], part: str = "") -> Iterator[Problem]:
+    """Yield the faults of settings, those of a part of a recipe at their places in it."""
+    for name, fault in faults:
+        path = (part, name) if part and name != part else (name,)
+        yield Problem("U003", f"{name} {fault}", setting=path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,37 +69,37 @@ class EvolutionSettings:
 
     def __post_init__(self) -> None:
         """Refuse what is none (U003), all mistakes at once."""
-        problems = [Problem("U003", message) for message in self._faults()]
-        if problems:
+        if problems := list(_problems(self._faults())):
             raise GenieError(problems)
 
-    def _faults(self) -> Iterator[str]:
+    def _faults(self) -> Iterator[Fault]:
         if not (math.isfinite(self.noise_multiplier) and self.noise_multiplier > 0):
-            yield f"noise_multiplier must be greater than 0, got {self.noise_multiplier}"
+            yield "noise_multiplier", f"must be greater than 0, got {self.noise_multiplier}"
         for name in ("iterations", "population", "variations", "neighbours", "rows"):
             if getattr(self, name) < 1:
-                yield f"{name} must be at least 1, got {getattr(self, name)}"
+                yield name, f"must be at least 1, got {getattr(self, name)}"
         if self.lookahead < 0:
-            yield f"lookahead must be at least 0, got {self.lookahead}"
+            yield "lookahead", f"must be at least 0, got {self.lookahead}"
         if self.keep and self.variations < 2 and self.iterations > 1:
-            yield f"variations must be at least 2 where winners are kept, got {self.variations}"
+            message = f"must be at least 2 where winners are kept, got {self.variations}"
+            yield "variations", message
         if not (math.isfinite(self.threshold) and self.threshold >= 0):
-            yield f"threshold must be at least 0, got {self.threshold}"
+            yield "threshold", f"must be at least 0, got {self.threshold}"
         for name in ("first_strength", "last_strength"):
             if not 0 <= getattr(self, name) <= 1:
-                yield f"{name} must lie in [0, 1], got {getattr(self, name)}"
+                yield name, f"must lie in [0, 1], got {getattr(self, name)}"
         if self.selection not in SELECTIONS:
-            yield f"selection must be one of {', '.join(SELECTIONS)}, got {self.selection!r}"
+            yield "selection", f"must be one of {', '.join(SELECTIONS)}, got {self.selection!r}"
         yield from self._wrong_fractions()
 
-    def _wrong_fractions(self) -> Iterator[str]:
+    def _wrong_fractions(self) -> Iterator[Fault]:
         if self.fractions is None:
             return
         if not self.label:
-            yield "fractions are of labels: name the label's column"
+            yield "fractions", "are of labels: name the label's column"
         shares = list(self.fractions.values())
         if not shares or not all(math.isfinite(x) and x > 0 for x in shares):
-            yield f"fractions must be greater than 0, got {dict(self.fractions)}"
+            yield "fractions", f"must be greater than 0, got {dict(self.fractions)}"
 
     @property
     def candidates(self) -> int:
@@ -139,16 +146,16 @@ class MetadataRecipe:
     method: Literal["aim", "independent"] = "aim"
     most: int = 100
 
-    def faults(self) -> Iterable[str]:
-        """Yield what is wrong, each with the name of its setting first."""
+    def faults(self) -> Iterator[Fault]:
+        """Yield what is wrong, each after the name of its setting."""
         sources = [name for name in ("columns", "schema", "table") if getattr(self, name)]
         if len(sources) != 1:
             names = ", ".join(sources) or "none"
-            yield f"metadata has one of columns, schema and table, got {names}"
+            yield "metadata", f"has one of columns, schema and table, got {names}"
         if not 0 < self.share < 1:
-            yield f"share must lie between 0 and 1, got {self.share}"
+            yield "share", f"must lie between 0 and 1, got {self.share}"
         if not 1 <= self.most < 1000:
-            yield f"most must lie between 1 and 999, got {self.most}"
+            yield "most", f"must lie between 1 and 999, got {self.most}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,14 +301,14 @@ class EmbeddingRecipe:
     folder: str | None = None
     device: str = "cpu"
 
-    def faults(self) -> Iterable[str]:
-        """Yield what is wrong, each with the name of its setting first."""
+    def faults(self) -> Iterator[Fault]:
+        """Yield what is wrong, each after the name of its setting."""
         if not 16 <= self.dimensions <= 4096:
-            yield f"dimensions must lie between 16 and 4096, got {self.dimensions}"
+            yield "dimensions", f"must lie between 16 and 4096, got {self.dimensions}"
         if not self.programs > 0:
-            yield f"programs must be greater than 0, got {self.programs}"
+            yield "programs", f"must be greater than 0, got {self.programs}"
         if (self.kind == "sentence-transformer") != bool(self.folder):
-            yield "folder goes with the kind sentence-transformer, which needs it"
+            yield "folder", "goes with the kind sentence-transformer, which needs it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,26 +400,18 @@ def read_recipe(path: Path | None, given: Mapping[str, Any]) -> EvolutionConfig:
         GenieError: U001, it is no map in YAML; U002, names that are none and values of another
             kind; U003, values that are out of range.
     """
-    nothing: tuple[Located, dict[str, str]] = (Located({}, Span("", 1, 1, 1, 1)), {})
-    content, sources = read_located(path, syntax="U001", twice="U002") if path else nothing
-    reader = _EvolutionReader()
-    config: EvolutionConfig = reader.read(EvolutionConfig, content, "")
-    if reader.problems:
-        raise GenieError(reader.problems, sources=sources)
-    settings = {
-        name: reader.read_part(name, value) if isinstance(value, Mapping) else value
-        for name, value in given.items()
-        if value is not None
-    }
-    if reader.problems:
-        raise GenieError(reader.problems)
-    config = _replace_settings(config, settings)
+    content, sources = Located.of({}), dict[str, str]()
+    if path is not None:
+        content, sources = read_located(path, syntax="U001", twice="U002")
+    read = read_settings(EvolutionConfig, content, code="U002", sources=sources)
+    settings = {name: value for name, value in given.items() if value is not None}
+    parts = {name: value for name, value in settings.items() if isinstance(value, Mapping)}
+    settings |= read_settings(EvolutionConfig, Located.of(parts), code="U002")
+    config = _replace_settings(EvolutionConfig(**read), settings)
     try:
         _check(config)
     except GenieError as error:
-        # What an option says instead stands nowhere in the file.
-        places = {name: span for name, span in reader.places.items() if name not in settings}
-        raise place_problems(error, places, sources) from None
+        raise place_problems(error, content, sources, without=settings) from None
     return config
 
 
@@ -436,11 +435,10 @@ def _replace_settings(config: EvolutionConfig, settings: Mapping[str, Any]) -> E
 
 
 def _check(config: EvolutionConfig) -> None:
-    problems: list[Problem] = []
-    for part in (config.metadata, config.embedding):
-        if part is not None:
-            problems.extend(Problem("U003", fault) for fault in part.faults())
-    problems.extend(Problem("U003", fault) for fault in _generator_faults(config.generator))
+    problems = list(_problems(_generator_faults(config.generator), "generator"))
+    problems += _problems(config.embedding.faults(), "embedding")
+    if config.metadata is not None:
+        problems += _problems(config.metadata.faults(), "metadata")
     try:
         config.settings(1.0)
     except GenieError as error:
@@ -449,101 +447,24 @@ def _check(config: EvolutionConfig) -> None:
         raise GenieError(problems)
 
 
-def _generator_faults(recipe: GeneratorRecipe) -> Iterable[str]:
+def _generator_faults(recipe: GeneratorRecipe) -> Iterator[Fault]:
     needed = {
         "language-model": ("model",), "trained": ("model",), "endpoint": ("model", "url"),
         "seeds": ("examples",),
     }  # fmt: skip
     for name in needed.get(recipe.kind, ()):
         if not getattr(recipe, name):
-            yield f"generator {recipe.kind}: expected {name}, got none"
+            yield "generator", f"{recipe.kind}: expected {name}, got none"
     numbers = (
         "proposals", "tries", "most_words", "batch", "longest", "per_prompt", "at_once",
         "max_depth", "pool_size",
     )  # fmt: skip
     for number in numbers:
         if getattr(recipe, number, 1) < 1:
-            yield f"{number} must be at least 1, got {getattr(recipe, number)}"
+            yield number, f"must be at least 1, got {getattr(recipe, number)}"
     for number in ("shots", "per_minute", "prompt_price", "answer_price"):
         if getattr(recipe, number, 0) < 0:
-            yield f"{number} must be at least 0, got {getattr(recipe, number)}"
-
-
-# ---------------------------------------------------------------------------------- reading
-
-
-class _EvolutionReader:
-    """Makes dataclasses of located values, and collects what is wrong.
-
-    Attributes:
-        problems: all mistakes.
-        places: setting -> where it stands; names of parts are without those of their wholes.
-    """
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-        self.places: dict[str, Span] = {}
-
-    def read(self, kind: Any, content: Located, where: str) -> Any:
-        """Return a dataclass of a map; settings that are wrong have their defaults."""
-        kinds = typing.get_type_hints(kind)
-        values: dict[str, Any] = {}
-        for name, (span, value) in content.value.items():
-            if name not in kinds:
-                hint = did_you_mean(name, kinds) or f"settings: {', '.join(kinds)}"
-                self._wrong(f"{where}unknown setting {name!r}", span, hint)
-                continue
-            self.places[name] = value.span
-            part = self._part(name, kinds[name], value)
-            if part is not None:
-                values[name] = part
-        return kind(**values)
-
-    def read_part(self, name: str, value: Mapping[str, Any]) -> Any:
-        """Return a setting of the first level from plain values, which stand nowhere."""
-        places, self.places = self.places, {}
-        kind = typing.get_type_hints(EvolutionConfig).get(name, Any)
-        part = self._part(name, kind, _locate(value))
-        self.places = places
-        return part
-
-    def _part(self, name: str, kind: Any, value: Located) -> Any:
-        if name in ("generator", "embedding") and isinstance(value.value, str):
-            value = Located({"kind": (value.span, value)}, value.span)
-        if name == "generator":
-            return self._generator(value)
-        alternatives = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
-        for part in alternatives:
-            if dataclasses.is_dataclass(part) and isinstance(value.value, dict):
-                return self.read(part, value, f"{name}: ")
-        if not fits(value.plain, kind):
-            self._wrong(f"{name}: expected {kind_in_words(kind)}, got {value.plain!r}", value.span)
-            return None
-        return tuple(value.plain) if isinstance(value.plain, list) else value.plain
-
-    def _generator(self, value: Located) -> Any:
-        if not isinstance(value.value, dict):
-            self._wrong("generator: expected settings by name", value.span)
-            return None
-        span, kind = value.value.get("kind", (value.span, Located("grammar", value.span)))
-        if kind.plain not in GENERATORS:
-            hint = did_you_mean(str(kind.plain), GENERATORS) or f"kinds: {', '.join(GENERATORS)}"
-            self._wrong(f"generator: there is no kind {kind.plain!r}", kind.span, hint)
-            return None
-        return self.read(GENERATORS[kind.plain], value, f"generator {kind.plain}: ")
-
-    def _wrong(self, message: str, span: Span, hint: str | None = None) -> None:
-        self.problems.append(Problem("U002", message, span if span.file else None, hint))
-
-
-def _locate(value: Any) -> Located:
-    """Return plain values as those of a file that has no name."""
-    nowhere = Span("", 1, 1, 1, 1)
-    if isinstance(value, Mapping):
-        return Located({name: (nowhere, _locate(part)) for name, part in value.items()}, nowhere)
-    if isinstance(value, list | tuple):
-        return Located([_locate(part) for part in value], nowhere)
-    return Located(value, nowhere)
+            yield number, f"must be at least 0, got {getattr(recipe, number)}"
 
 
 def as_yaml(config: EvolutionConfig) -> str:

@@ -303,7 +303,7 @@ def test_an_evolution_from_python_is_that_of_the_command(ledger, capsys):
     assert all(path.name.startswith((".private.", "private.")) for path in after)
     Path("recipe.yaml").write_text(json.dumps(SETTINGS))
     Path("apart.jsonl").write_bytes(Path("private.jsonl").read_bytes())
-    budget = {"epsilon": 8, "delta": 1e-5, "unit": "utterance", "apart": True}
+    budget = {"epsilon": 8, "delta": 1e-5, "unit": "utterance", "allow_same_rows": True}
     again = gd.private.Ledger.init("apart.jsonl", **budget)
     words = ["apart.jsonl" if word == "private.jsonl" else word for word in words_of()]
     with _seeded(0):
