@@ -169,11 +169,16 @@ def prepared(
 ) -> tuple[Any, Any, Any]:
     """Return a generator that has learned nothing yet, its rows, and what is to be done."""
     from genie_dp.languages import get_language
-    from genie_dp.private.crt.config import plan_private_steps
     from genie_dp.private.crt.rows import arrange_rows
     from genie_dp.private.generators.generator import new_generator
     from genie_dp.private.generators.models import DecoderSettings, RecurrentLMSettings
-    from genie_dp.private.generators.plans import NoisySteps, PublicSteps, TrainingSchedule
+    from genie_dp.private.generators.plans import (
+        NoisySteps,
+        PublicSteps,
+        TrainingAmount,
+        TrainingSchedule,
+        plan_training,
+    )
     from genie_dp.private.generators.stages import LabelledRow
 
     private, public, marked = parts(texts, setting)
@@ -190,10 +195,10 @@ def prepared(
     if method in ("crt", "dp", "s-dp"):
         count = len(marked) or len(rows.private)
         batch = min(BATCH, count / 4)
-        plan = plan_private_steps(
-            "one-stage", (epochs,), batch / count, batch, epsilon=setting.epsilon, delta=DELTA,
-            accountant="rdp",
-        )  # fmt: skip
+        amount = TrainingAmount((epochs,), batch, count, is_whole=True)
+        plan = plan_training(
+            "one-stage", amount, epsilon=setting.epsilon, delta=DELTA, accountant="rdp"
+        )
     noisy_rate, rate = RATES[setting.model]
     training = NoisySteps(
         learning_rate=noisy_rate, checkpoint_every=10**9, momentum=MOMENTA[setting.model]

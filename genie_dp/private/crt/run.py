@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from genie_dp import __version__
-from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private.crt.config import (
     METHODS,
     PAID,
     Method,
     describe_limits,
-    plan_private_steps,
 )
 from genie_dp.private.crt.rows import MASK, check_units_apart, read_method_rows
 from genie_dp.private.crt.statements import (
@@ -41,7 +39,6 @@ from genie_dp.private.generators.plans import (
 from genie_dp.private.generators.rows import label_public_rows, read_public_rows
 from genie_dp.private.generators.stages import STAGES, Kind, LabelledRow
 from genie_dp.private.generators.training import (
-    Plan,
     TrainedGenerator,
     Training,
     TrainingResult,
@@ -50,7 +47,6 @@ from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, refuse_budget
 from genie_dp.private.ledger.once import check_run_name, name_run
 from genie_dp.private.release import ReleasePlan
-from genie_dp.private.training.settings import rate_of
 from genie_dp.recipe import REQUIRED, setting
 from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.rows import Rows
@@ -62,7 +58,6 @@ if TYPE_CHECKING:
     from genie_dp.private.generators.models import Settings
 
 STATEMENT = "confidentiality.json"
-_EPOCHS = {"one-stage": "10", "two-stage": "2/8"}
 # Learning rates of noisy steps, and Adam's first beta, as measured in docs/research/crt.md.
 _RATES = {"lstm": 5e-2, "decoder": 2e-2}
 _OTHER_RATE = 1e-3
@@ -119,6 +114,7 @@ class Crt(Training):
     """
 
     command = "private train crt"
+    has_whole_epochs = True
 
     private: Path = setting(
         REQUIRED, "The redacted rows.", is_argument=True, value="file", metavar="ROWS"
@@ -255,35 +251,6 @@ class Crt(Training):
             _MOMENTA.get(self.model, MOMENTUM_OF_OTHERS),
         )
 
-    @property
-    def epoch_counts(self) -> tuple[int, ...]:
-        """Return the epochs of each stage.
-
-        Raises:
-            GenieError: they are no whole numbers (O007).
-        """
-        text = self.epochs or _EPOCHS[self.kind]
-        try:
-            return tuple(int(part) for part in text.split("/"))
-        except ValueError:
-            hint = "such as 10, or 2/8 for two stages"
-            raise GenieError(Problem("O007", f"no whole epochs: {text!r}", hint=hint)) from None
-
-    def plan_noise(self, **terms: Any) -> Plan:
-        """Return the noisy steps on the private part, with the least noise.
-
-        Raises:
-            GenieError: there are fewer units than a batch has, or nobody knows how many (O006);
-                those of `plan_private_steps`.
-        """
-        epochs = self.epoch_counts
-        try:
-            rate = rate_of(self.batch, self.about or 0.0)
-        except ValueError as error:
-            hint = "give --about, roughly how many private units there are, and a smaller --batch"
-            raise GenieError(Problem("O006", str(error), hint=hint)) from None
-        return plan_private_steps(self.kind, epochs, rate, self.batch, **terms)
-
     def model_settings(self) -> "Settings":
         """Return which model is trained."""
         from genie_dp.private.generators.models import (
@@ -359,7 +326,8 @@ class Crt(Training):
         public_steps = PublicSteps(
             self.public_batch, self.public_rate, optimizer=self.optimizer, seed=self.seed
         )
-        schedule = TrainingSchedule(plan, self.noisy_steps, public_steps, self.epoch_counts)
+        epochs = tuple(map(int, self.amount.epochs_by_stage(self.kind).values()))
+        schedule = TrainingSchedule(plan, self.noisy_steps, public_steps, epochs)
         payer = self._payer(redaction, work)
         limits = describe_limits(self.method, redaction.apart) if redaction else ()
 

@@ -35,6 +35,9 @@ BANDED_RATE = 5e-2  # with bands, where little of the noise is left
 MOMENTUM, MOMENTUM_OF_OTHERS = 0.5, 0.9
 # Where settings are chosen by trials: how many on average, and the share of units that score.
 TRIALS_MEAN, HELD_OUT = 4.0, 0.1
+# Codes of errors, by whether epochs are whole.
+_EPOCHS_CODE = {False: "H001", True: "O007"}
+_BATCH_CODE = {False: "H002", True: "O006"}
 OptimizerName = Literal["adamw", "sgd"]
 NO_GUARANTEE = Spent(
     math.inf,
@@ -119,6 +122,8 @@ class TrainingAmount:
         about: a public estimate of how many units there are.
         code_noise: noise multiplier of the histogram of control codes.
         bands: of the noise, at most.
+        is_whole: whether there are whole epochs, each of as many steps: public steps alternate
+            with them.
     """
 
     epochs: tuple[float, ...]
@@ -126,27 +131,38 @@ class TrainingAmount:
     about: float
     code_noise: float = 10.0
     bands: int = 1
+    is_whole: bool = False
+
+    def epochs_by_stage(self, kind: Kind) -> dict[StageName, float]:
+        """Return the epochs of each stage.
+
+        Raises:
+            GenieError: H001, or O007 of whole epochs: the kind has no stages for them.
+        """
+        names = [stage.name for stage in STAGES[kind]]
+        if len(self.epochs) != len(names) or not all(0 < n <= _MOST_EPOCHS for n in self.epochs):
+            stages, whole = " and ".join(names), "whole " if self.is_whole else ""
+            message = f"expected {whole}epochs of {kind} for {stages}, got {list(self.epochs)}"
+            hint = "give --epochs T1/T2, such as 2/8" if len(names) == 2 else "give --epochs T"
+            raise GenieError(Problem(_EPOCHS_CODE[self.is_whole], message, hint=hint))
+        return dict(zip(names, self.epochs, strict=True))
 
     def steps(self, kind: Kind) -> dict[StageName, int]:
         """Return the steps of each stage.
 
+        >>> TrainingAmount((3,), batch=3, about=10).steps("one-stage")
+        {'utterance': 10}
+        >>> TrainingAmount((3,), batch=3, about=10, is_whole=True).steps("one-stage")
+        {'utterance': 12}
+
         Raises:
-            GenieError: H001, epochs that the kind has no stages for; H002, no such batch, or too
-                few units for so many bands.
+            GenieError: those of `epochs_by_stage` and `rate`; H002, too few units for so many
+                bands.
         """
-        stages = STAGES[kind]
-        if len(self.epochs) != len(stages) or not all(
-            0 < epochs <= _MOST_EPOCHS for epochs in self.epochs
-        ):
-            names = " and ".join(stage.name for stage in stages)
-            message = f"expected epochs of {kind} for {names}, got {self.epochs}"
-            hint = "give --epochs T1/T2, such as 2/8" if len(stages) == 2 else "give --epochs T"
-            raise GenieError(Problem("H001", message, hint=hint))
-        rate = self.rate
-        steps = {
-            stage.name: steps_of(epochs, rate)
-            for stage, epochs in zip(stages, self.epochs, strict=True)
-        }
+        epochs, rate = self.epochs_by_stage(kind), self.rate
+        if self.is_whole:
+            return {name: int(n) * steps_of(1, rate) for name, n in epochs.items()}
+        steps = {name: steps_of(n, rate) for name, n in epochs.items()}
         if max(min(self.bands, count) for count in steps.values()) * rate > 1:
             message = f"expected at most {1 / rate:.0f} bands, got {self.bands}"
             hint = "a step is of one group: give fewer --bands or a smaller --batch"
@@ -155,12 +171,33 @@ class TrainingAmount:
 
     @property
     def rate(self) -> float:
-        """Return the chance of a unit to be in a batch."""
+        """Return the chance of a unit to be in a batch.
+
+        Raises:
+            GenieError: H002, or O006 of whole epochs: there are fewer units than a batch has.
+        """
         try:
             return rate_of(self.batch, self.about)
         except ValueError as error:
             hint = "give --about, roughly how many units there are, and a smaller --batch"
-            raise GenieError(Problem("H002", str(error), hint=hint)) from None
+            raise GenieError(Problem(_BATCH_CODE[self.is_whole], str(error), hint=hint)) from None
+
+
+def read_epochs(text: str, *, is_whole: bool = False) -> tuple[float, ...]:
+    """Return the epochs of the stages of a training, in their order.
+
+    >>> read_epochs("2/7.5")
+    (2.0, 7.5)
+
+    Raises:
+        GenieError: H001, or O007 of whole epochs: they are no numbers.
+    """
+    try:
+        return tuple(map(int if is_whole else float, text.split("/")))
+    except ValueError:
+        message = f"no {'whole ' if is_whole else ''}epochs: {text!r}"
+        hint = "such as 10, or 2/8 for two stages"
+        raise GenieError(Problem(_EPOCHS_CODE[is_whole], message, hint=hint)) from None
 
 
 def plan_training(
@@ -185,7 +222,7 @@ def plan_training(
         accountant: who computes epsilon.
 
     Raises:
-        GenieError: H001, H002; B002 to B004, there is no such noise.
+        GenieError: those of `TrainingAmount.steps`; B002 to B004, there is no such noise.
     """
     steps = amount.steps(kind)
     histogram = (Gaussian(amount.code_noise),) if kind == "control" else ()

@@ -27,7 +27,6 @@ from genie_dp.private.generators.plans import (
     TrainingAmount,
     TrainingPlan,
     TrainingSchedule,
-    plan_training,
 )
 from genie_dp.private.generators.selection import Candidate, SelectionPlan, plan_selection
 from genie_dp.private.generators.stages import (
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
     from genie_dp.private.generators.generator import Generator
     from genie_dp.private.generators.models import Settings
 
-_EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # With fewer public sentences a small decoder writes little English (docs/research/benchmarks.md,
 # "What a generator lacks"): 752 were far too few, 12,000 a start, 48,000 better.
 FEW_SENTENCES = 10_000
@@ -294,18 +292,10 @@ class GeneratorTraining(Training):
         """Return how much training there is.
 
         Raises:
-            GenieError: H001, the epochs are none, or the kind has not as many stages; H002, the
-                batch is larger than all units.
+            GenieError: H001, the epochs are no numbers.
         """
-        text = self.epochs or _EPOCHS[self.kind]
-        try:
-            epochs = tuple(float(part) for part in text.split("/"))
-        except ValueError:
-            hint = "such as 10, or 2/8 for two stages"
-            raise GenieError(Problem("H001", f"no epochs: {text!r}", hint=hint)) from None
-        amount = TrainingAmount(epochs, self.batch, self.about, self.code_noise, self.bands)
-        amount.steps(self.kind)
-        return amount
+        amount = super(GeneratorTraining, self).amount
+        return replace(amount, code_noise=self.code_noise, bands=self.bands)
 
     @property
     def noisy_steps(self) -> NoisySteps:
@@ -337,7 +327,7 @@ class GeneratorTraining(Training):
                 self.held_out,
                 **terms,
             )
-        return plan_training(self.kind, self.amount, **terms)
+        return super(GeneratorTraining, self).plan_noise(**terms)
 
     def candidates(self) -> "Iterator[GeneratorTraining]":
         """Yield the training with each of `FACTORS` of all settings that it tunes."""
@@ -365,13 +355,13 @@ class GeneratorTraining(Training):
 
         Raises:
             GenieError: rows are not public (H008), there are no control codes (H006); those of
-                `amount`.
+                `TrainingAmount.steps`.
         """
         language = get_language(self.language)
         sources = [rows_of(rows) for rows in self.public]
         read = [generator_rows.read_public_rows(source, language) for source in sources]
         rows = tuple(row for source in read for row in source)
-        _ = self.amount  # a mistake in it is found before anything is made
+        self.amount.steps(self.kind)  # a mistake in it is found before anything is made
         codes = self._choose_codes(rows, language)
         shared = {
             **self.shared_settings,

@@ -9,10 +9,16 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from genie_dp.languages.base import Language
-from genie_dp.private.generators.plans import NoisySteps, TrainingPlan
+from genie_dp.private.generators.plans import (
+    NoisySteps,
+    TrainingAmount,
+    TrainingPlan,
+    plan_training,
+    read_epochs,
+)
 from genie_dp.private.generators.selection import SelectionPlan
 from genie_dp.private.generators.stages import RUN, Kind, LabelledRow
 from genie_dp.private.ledger.budget import Budget
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from genie_dp.private.generators.models import Settings
 
 Plan = TrainingPlan | SelectionPlan
+_EPOCHS: Mapping[Kind, str] = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -94,6 +101,9 @@ class Training(Release):
 
     Every noisy step is recorded in the ledger before the first of them. The folder appears when it
     is complete; an interrupted run goes on for the same payment.
+
+    Class attributes:
+        has_whole_epochs: whether epochs are whole, as `TrainingAmount` has it.
     """
 
     output = OutputOption(
@@ -104,6 +114,7 @@ class Training(Release):
     )
     folder = GENERATOR
     not_public = "H008"
+    has_whole_epochs: ClassVar[bool] = False
     conflict_code = "R041"
 
     kind: Kind = setting(REQUIRED, "Which stages there are.")
@@ -183,17 +194,31 @@ class Training(Release):
         }
 
     @property
+    def amount(self) -> TrainingAmount:
+        """Return how much training there is.
+
+        Raises:
+            GenieError: those of `read_epochs`.
+        """
+        is_whole = self.has_whole_epochs
+        epochs = read_epochs(self.epochs or _EPOCHS[self.kind], is_whole=is_whole)
+        return TrainingAmount(epochs, self.batch, self.about or 0.0, is_whole=is_whole)
+
+    @property
     def plan_class(self) -> type[Plan]:
         """Return which plan the noisy steps have."""
         return TrainingPlan
 
-    @abstractmethod
     def plan_noise(self, **terms: Any) -> Plan:
         """Return the noisy steps with the least noise.
 
         Args:
             terms: epsilon, delta, mechanisms of before and accountant, as `plan_training` has them.
+
+        Raises:
+            GenieError: those of `plan_training`.
         """
+        return plan_training(self.kind, self.amount, **terms)
 
     def plan_once(self, work: Path) -> Plan | None:
         """Return the noisy steps: those of an earlier start, or planned and kept now.

@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,16 +17,17 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.private.crt.config import (
-    METHODS,
-    count_private_steps,
-    plan_private_steps,
-)
+from genie_dp.private.crt.config import METHODS
 from genie_dp.private.crt.rows import MASK, arrange_rows
 from genie_dp.private.generators.fit import fit
 from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
 from genie_dp.private.generators.models import DecoderSettings, collate
-from genie_dp.private.generators.plans import PublicSteps, TrainingSchedule
+from genie_dp.private.generators.plans import (
+    PublicSteps,
+    TrainingAmount,
+    TrainingSchedule,
+    plan_training,
+)
 from genie_dp.private.generators.pretraining import EncodedBatches
 from genie_dp.private.generators.stages import LabelledRow
 from genie_dp.private.ledger.guard import Units
@@ -207,7 +209,8 @@ def generator(kind="one-stage", model=LSTM):
 
 
 def paid_schedule(kind="one-stage", epochs=(1,)):
-    plan = plan_private_steps(kind, epochs, 0.5, 3.0, epsilon=8.0, delta=1e-3)
+    amount = TrainingAmount(epochs, 3.0, 6.0, is_whole=True)
+    plan = plan_training(kind, amount, epsilon=8.0, delta=1e-3)
     return TrainingSchedule(plan, public=PublicSteps(batch=2), epochs=epochs)
 
 
@@ -286,7 +289,8 @@ def test_what_cannot_be_learned_from_costs_nothing(monkeypatch):
 
 
 def test_private_steps_are_whole_epochs():
-    assert count_private_steps("two-stage", (2, 3), 0.3) == {"program": 8, "utterance": 12}
+    amount = TrainingAmount((2, 3), 3.0, 10.0, is_whole=True)
+    assert amount.steps("two-stage") == {"program": 8, "utterance": 12}
     for kind, epochs in (("two-stage", (2,)), ("one-stage", (0,)), ("one-stage", (1, 1))):
         with pytest.raises(GenieError, match="O007"):
-            count_private_steps(kind, epochs, 0.5)
+            replace(amount, epochs=epochs).steps(kind)
