@@ -1,25 +1,22 @@
 """Algorithm 1 of CRT: epochs of plain steps on public rows, then of noisy ones on private rows."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from genie_dp.errors import GenieError, Problem
-from genie_dp.models.loop import Checkpoint
 from genie_dp.private.generators.plans import OptimizerName, PublicSteps
 from genie_dp.private.generators.pretraining import EncodedBatches
 from genie_dp.private.generators.stages import EncodedRow
 from genie_dp.private.ledger.guard import Units
-from genie_dp.private.training.run import PrivateRun, Spend, load_newest, save_once
+from genie_dp.private.training.run import PrivateRun, RunState, Spend
 from genie_dp.private.training.settings import DPSettings
 from genie_dp.records import Spent
 from genie_dp.rng import child_seed
 
 Listen = Callable[[Mapping[str, Any]], None]
-_OF_PUBLIC, _OF_PRIVATE = "public.", "private."
 
 
 class AlternatingRun:
@@ -114,7 +111,7 @@ class AlternatingRun:
             loss = self.step()
             last = self.number == self.steps
             if folder is not None and (last or self.number % self.checkpoint_every == 0):
-                self.save(folder)
+                self.state.save(folder, self.number)
             if self.listen:
                 event = {"step": self.number, "steps": self.steps}
                 self.listen(event if loss is None else {**event, "loss": loss})
@@ -149,32 +146,19 @@ class AlternatingRun:
         for p in trained:
             p.grad = None
 
-    def save(self, folder: Path) -> None:
-        """Write a checkpoint: weights and both optimizers; no random state (see training)."""
-        facts = {"step": self.number, "settings": self._settings()}
-        save_once(folder, Checkpoint(dict(self._tensors()), facts))
-
-    def _settings(self) -> dict[str, Any]:
-        return {
+    @property
+    def state(self) -> RunState:
+        """Return what checkpoints hold: weights and both optimizers; no random state."""
+        optimizers = {"public": self.optimizer}
+        if self.private is not None:
+            optimizers["private"] = self.private.optimizer.original_optimizer
+        settings = {
             "epochs": self.epochs,
             "public": asdict(self.plain),
             "public rows": 0 if self.batches is None else len(self.batches.rows),
             "private": None if self.noisy is None else self.noisy.as_dict(),
         }
-
-    def _optimizers(self) -> dict[str, Any]:
-        optimizers = {_OF_PUBLIC: self.optimizer}
-        if self.private is not None:
-            optimizers[_OF_PRIVATE] = self.private.optimizer.original_optimizer
-        return optimizers
-
-    def _tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
-        for name, p in self.trained.items():
-            yield f"model.{name}", p.detach().clone()
-        for prefix, optimizer in self._optimizers().items():
-            for i, state in optimizer.state_dict()["state"].items():
-                tensors = ((n, x) for n, x in state.items() if isinstance(x, torch.Tensor))
-                yield from ((f"{prefix}{i}.{name}", x) for name, x in tensors)
+        return RunState(self.trained, optimizers, settings, code="O005")
 
     def resume(self, folder: Path) -> None:
         """Go on from the newest checkpoint of a folder, if there is one.
@@ -183,40 +167,15 @@ class AlternatingRun:
             GenieError: it is of another run (O005) or not the newest (Q031), or it cannot be read
                 (M003).
         """
-        checkpoint = load_newest(folder)
-        if checkpoint is None:
-            return
-        weights = checkpoint.part("model.")
-        shapes = {name: x.shape for name, x in weights.items()}
-        is_same_model = shapes == {name: p.shape for name, p in self.trained.items()}
-        if not is_same_model or checkpoint.facts["settings"] != self._settings():
-            message = f"the checkpoint in {folder} is of another run: other settings, or rows"
-            hint = "give the options and rows of the first start; another run is paid again"
-            raise GenieError(Problem("O005", message, hint=hint))
-        with torch.no_grad():
-            for name, value in weights.items():
-                self.trained[name].copy_(value)
-        for prefix, optimizer in self._optimizers().items():
-            _restore(optimizer, checkpoint.part(prefix))
-        self.number = int(checkpoint.facts["step"])
+        self.number = self.state.restore(folder)
         if self.private is not None:
             whole, place = divmod(self.number, self.public_each + self.private_each)
-            done = whole * self.private_each + max(0, place - self.public_each)
-            self.private.steps = done
+            self.private.steps = whole * self.private_each + max(0, place - self.public_each)
 
     def close(self) -> None:
         """Take gradients of rows off the model."""
         if self.private is not None:
             self.private.close()
-
-
-def _restore(optimizer: Any, tensors: Mapping[str, torch.Tensor]) -> None:
-    states: dict[int, dict[str, torch.Tensor]] = {}
-    for name, x in tensors.items():
-        number, _, key = name.partition(".")
-        states.setdefault(int(number), {})[key] = x
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": states, "param_groups": groups})
 
 
 def new_optimizer(name: OptimizerName, trained: Sequence[Any]) -> Any:

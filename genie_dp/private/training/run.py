@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -166,29 +166,20 @@ class PrivateRun:
             self.step(self.draw())
             last = self.steps == settings.steps
             if folder is not None and (last or self.steps % settings.checkpoint_every == 0):
-                self.save(folder)
+                self.state.save(folder, self.steps)
             if self.listen:
                 self.listen({"step": self.steps, "steps": settings.steps})
         self.model.eval()
 
-    def save(self, folder: Path) -> None:
-        """Write a checkpoint; what is in it is released."""
-        save_state(
-            folder,
-            step=self.steps,
-            trained=self.trained,
-            optimizer=self.optimizer.original_optimizer,
-            settings=self.settings,
-        )
+    @property
+    def state(self) -> "RunState":
+        """Return what checkpoints hold; all of it is released."""
+        optimizers = {"optimizer": self.optimizer.original_optimizer}
+        return RunState(self.trained, optimizers, self.settings.as_dict())
 
     def resume(self, folder: Path) -> None:
         """Go on from the newest checkpoint of a folder, if there is one."""
-        self.steps = restore_state(
-            folder,
-            trained=self.trained,
-            optimizer=self.optimizer.original_optimizer,
-            settings=self.settings,
-        )
+        self.steps = self.state.restore(folder)
 
     def close(self) -> None:
         """Take gradients of rows off the model."""
@@ -321,22 +312,81 @@ def train_alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def save_state(
-    folder: Path, *, step: int, trained: dict[str, Any], optimizer: Any, settings: DPSettings
-) -> None:
-    """Write the state after a step; it appears whole or not at all, in place of the one before."""
-    tensors = dict(_tensors(trained, optimizer))
-    facts = {"step": step, "settings": settings.as_dict()}
-    save_once(folder, Checkpoint(tensors, facts))
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The state of a run, which checkpoints hold.
+
+    Attributes:
+        trained: the parameters.
+        optimizers: by name.
+        settings: those that a resumed run must share, for JSON.
+        code: of the error if a checkpoint is of other settings or of another model.
+    """
+
+    trained: Mapping[str, Any]
+    optimizers: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    code: str = "Q030"
+
+    def save(self, folder: Path, step: int) -> None:
+        """Write the state after a step, and note that the step is released.
+
+        It appears whole or not at all, in place of the one before.
+        """
+        facts = {"step": step, "settings": self.settings}
+        save_checkpoint(folder, Checkpoint(dict(self._tensors()), facts))
+        PaidRun.enter(folder).note_released(step)
+
+    def _tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        for name, p in self.trained.items():
+            yield f"model.{name}", p.detach().clone()
+        for prefix, optimizer in self.optimizers.items():
+            for i, state in optimizer.state_dict()["state"].items():
+                tensors = ((name, x) for name, x in state.items() if isinstance(x, torch.Tensor))
+                yield from ((f"{prefix}.{i}.{name}", x) for name, x in tensors)
+
+    def restore(self, folder: Path) -> int:
+        """Load the newest state of a folder; return its step, 0 without one.
+
+        Raises:
+            GenieError: it is of other settings or of another model (`code`), a later one is
+                missing (Q031), or it cannot be read (M003).
+        """
+        checkpoint = _load_newest(folder)
+        if checkpoint is None:
+            return 0
+        self._check_same(checkpoint, folder)
+        with torch.no_grad():
+            for name, value in checkpoint.part("model.").items():
+                self.trained[name].copy_(value)
+        for prefix, optimizer in self.optimizers.items():
+            states: dict[int, dict[str, torch.Tensor]] = {}
+            for name, x in checkpoint.part(f"{prefix}.").items():
+                number, _, key = name.partition(".")
+                states.setdefault(int(number), {})[key] = x
+            groups = optimizer.state_dict()["param_groups"]
+            optimizer.load_state_dict({"state": states, "param_groups": groups})
+        return int(checkpoint.facts["step"])
+
+    def _check_same(self, found: Checkpoint, folder: Path) -> None:
+        shapes = {name: x.shape for name, x in found.part("model.").items()}
+        if shapes != {name: p.shape for name, p in self.trained.items()}:
+            message = f"the checkpoint in {folder} is of another model"
+            hint = "make the model as before, or give another folder"
+            raise GenieError(Problem(self.code, message, hint=hint))
+        before, now = found.facts["settings"], self.settings
+        changed = sorted(n for n in {*before, *now} if before.get(n) != now.get(n))
+        if changed:
+            message = (
+                f"the checkpoint in {folder} is of a run with other settings: {', '.join(changed)}"
+            )
+            hint = (
+                "give the same settings; in another folder it is another run, which is paid again"
+            )
+            raise GenieError(Problem(self.code, message, hint=hint))
 
 
-def save_once(folder: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint, and note that its step is released."""
-    save_checkpoint(folder, checkpoint)
-    PaidRun.enter(folder).note_released(int(checkpoint.facts["step"]))
-
-
-def load_newest(folder: Path) -> Checkpoint | None:
+def _load_newest(folder: Path) -> Checkpoint | None:
     """Return the newest checkpoint, None where nothing was released.
 
     Raises:
@@ -360,53 +410,3 @@ def digest_of_weights(models: Iterable[Any]) -> str:
             sha256.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
             sha256.update(value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
     return sha256.hexdigest()
-
-
-def _tensors(trained: dict[str, Any], optimizer: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    for name, p in trained.items():
-        yield f"model.{name}", p.detach().clone()
-    for i, state in optimizer.state_dict()["state"].items():
-        yield from ((f"optimizer.{i}.{name}", x) for name, x in state.items())
-
-
-def restore_state(
-    folder: Path, *, trained: dict[str, Any], optimizer: Any, settings: DPSettings
-) -> int:
-    """Load the newest state of a folder into model and optimizer; return its step, 0 without one.
-
-    Raises:
-        GenieError: it is of other settings or of another model (Q030), a later one is missing
-            (Q031), or it cannot be read (M003).
-    """
-    checkpoint = load_newest(folder)
-    if checkpoint is None:
-        return 0
-    _check_same(checkpoint, trained, settings, folder)
-    with torch.no_grad():
-        for name, value in checkpoint.part("model.").items():
-            trained[name].copy_(value)
-    states: dict[int, dict[str, torch.Tensor]] = {}
-    for name, x in checkpoint.part("optimizer.").items():
-        number, _, key = name.partition(".")
-        states.setdefault(int(number), {})[key] = x
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": states, "param_groups": groups})
-    return int(checkpoint.facts["step"])
-
-
-def _check_same(
-    found: Checkpoint, trained: dict[str, Any], settings: DPSettings, folder: Path
-) -> None:
-    shapes = {name: x.shape for name, x in found.part("model.").items()}
-    if shapes != {name: p.shape for name, p in trained.items()}:
-        message = f"the checkpoint in {folder} is of another model"
-        hint = "make the model as before, or give another folder"
-        raise GenieError(Problem("Q030", message, hint=hint))
-    before, now = found.facts["settings"], settings.as_dict()
-    changed = sorted(n for n in {*before, *now} if before.get(n) != now.get(n))
-    if changed:
-        message = (
-            f"the checkpoint in {folder} is of a run with other settings: {', '.join(changed)}"
-        )
-        hint = "give the same settings; in another folder it is another run, which is paid again"
-        raise GenieError(Problem("Q030", message, hint=hint))

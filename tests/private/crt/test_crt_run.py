@@ -165,7 +165,7 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights(stop, whole, tmp_
     first = paid(alternating())
     for _ in range(stop):
         first.step()
-    first.save(tmp_path / "parts")
+    first.state.save(tmp_path / "parts", first.number)
     for _ in range(2):  # steps that are lost
         first.step()
     second = alternating()
@@ -183,7 +183,7 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights(stop, whole, tmp_
 def test_checkpoints_are_of_one_run_released_once_and_hold_no_random_state(tmp_path):
     run = paid(alternating())
     run.step()
-    run.save(tmp_path)
+    run.state.save(tmp_path, run.number)
     names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert names == {"state.json", "state.safetensors", "run.json", ".run.lock"}
     assert set(json.loads((tmp_path / "run.json").read_text())) == {"run", "released"}
