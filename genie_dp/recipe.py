@@ -20,7 +20,9 @@ Config = TypeVar("Config")
 Function = TypeVar("Function", bound=Callable[..., Any])
 _UNIONS = (types.UnionType, typing.Union)
 # Kinds of values that are settings of how a stage works, and none of what it works on.
-_NO_INPUT = ("", "flag", "text", "skills", "locale", "weights", "file of settings")
+_NO_INPUT = (
+    "", "flag", "text", "skills", "locale", "weights", "file of settings", "folder of settings",
+)  # fmt: skip
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -90,6 +92,25 @@ class Setting:
             if bound is not None
         ]  # fmt: skip
         return "a number " + " and ".join(bounds) if bounds else "a finite number"
+
+
+def parse_pair(example: str, kind: Callable[[str], Any] = str) -> Callable[[str], tuple[str, Any]]:
+    """Return a `Setting.parse` of NAME=VALUE; the example shows what is expected.
+
+    >>> parse_pair("pi=0.5", float)("strict=0.8")
+    ('strict', 0.8)
+    """
+
+    def parse(text: str) -> tuple[str, Any]:
+        name, _, value = text.partition("=")
+        try:
+            if name and value:
+                return name, kind(value)
+        except ValueError:
+            pass
+        raise GenieError(Problem("R040", f"expected {example}, got {text!r}"))
+
+    return parse
 
 
 REQUIRED = dataclasses.MISSING

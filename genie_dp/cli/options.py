@@ -65,35 +65,6 @@ SKILLS = ShippedPath("thingpedia")
 GRAMMAR = ShippedPath("grammars", "en")
 
 
-class NamedValue(click.ParamType[tuple[str, Any]]):
-    """NAME=VALUE, as a pair."""
-
-    name = "pair"
-
-    def __init__(self, example: str, kind: Callable[[str], Any] = str):
-        self.example, self.kind = example, kind
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, Any]:
-        """Return the pair."""
-        name, _, text = str(value).partition("=")
-        mistake = f"expected {self.example}, got {value!r}"
-        if not (name and text):
-            self.fail(mistake, param, ctx)
-        try:
-            return name, self.kind(text)
-        except ValueError:
-            self.fail(mistake, param, ctx)
-
-
-# Of the settings of `private.redact.config.DetectorConfig`.
-DETECTOR_TYPES: Mapping[str, click.ParamType[Any]] = {
-    "gazetteer": NamedValue("person=names.txt"),
-    "detector": click.Path(exists=True, file_okay=False, path_type=Path),
-}
-
-
 # --------------------------------------------------------------------------- settings of configs
 
 
@@ -102,7 +73,6 @@ def settings_options(
     *,
     leave_out: tuple[str, ...] = (),
     names: Mapping[str, str] | None = None,
-    types: Mapping[str, click.ParamType[Any]] | None = None,
 ) -> Decorator:
     """Return what adds an option for each setting of a config; help and range are the setting's.
 
@@ -112,7 +82,6 @@ def settings_options(
         kind: the config.
         leave_out: settings without an option.
         names: setting -> name of its option, where that is not the setting's own.
-        types: setting -> type of its value, where the field's type does not say it.
     """
     fields = {f.name: f for f in dataclasses.fields(kind)}
     hints = typing.get_type_hints(kind)
@@ -130,8 +99,7 @@ def settings_options(
             setting = settings_of(kind)[name]
             if name in (names or {}):
                 setting = dataclasses.replace(setting, option=(names or {})[name])
-            kind_of_value = (types or {}).get(name)
-            result = option_of_setting(fields[name], hints[name], setting, kind_of_value)(result)
+            result = option_of_setting(fields[name], hints[name], setting)(result)
         return typing.cast("Command", result)
 
     return add

@@ -85,7 +85,9 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
     "file or -": click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True),
     "path": click.Path(exists=True, path_type=Path),
     "folder": FOLDER,
+    "folder of settings": FOLDER,
     "new folder": click.Path(file_okay=False, path_type=Path),
+    "new file": click.Path(dir_okay=False, path_type=Path),
     "skills": SKILLS,
     "text": click.STRING,
     "parser": _ReadPath(_parser_folder, is_folder=True),
@@ -234,6 +236,19 @@ def _take_templates(stage: Any, options: Options) -> Options:
     return {"load_templates": partial(inputs_of, grammar=grammar)} if grammar else {}
 
 
+# Lists of the package that the frames of a detector may name.
+_LISTS = (
+    "person_first_name", "person_last_name", "street", "city", "product", "song", "artist",
+    "dish", "cuisine", "company",
+)  # fmt: skip
+
+
+def _take_lists(stage: Any, options: Options) -> Options:
+    from genie_dp.augment.values import shipped_list
+
+    return {"lists": {name: shipped_list(name).texts for name in _LISTS}}
+
+
 GROUPS: Mapping[str, OptionGroup] = {
     "about": OptionGroup(card_options, _take_about),
     "inputs": OptionGroup(_files_options, _take_inputs),
@@ -245,6 +260,7 @@ GROUPS: Mapping[str, OptionGroup] = {
     "listener": OptionGroup(_listener_options, _take_listener),
     "library at need": OptionGroup(library_options, _take_library_at_need),
     "templates at need": OptionGroup(_templates_option, _take_templates),
+    "lists": OptionGroup(lambda command: command, _take_lists),
     "report of rows": OptionGroup(_report_option, _take_report),
 }
 

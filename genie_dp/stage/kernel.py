@@ -54,14 +54,16 @@ class OutputOption:
     overwrite: str = ""
 
 
+RESUME = "Go on with an interrupted run."
+OVERWRITE = "Replace the output, and start an interrupted run again."
 RESUMABLE_ROWS = OutputOption(
     "Where the rows go; .gz, .bz2 and .xz compress.",
     default="-",
     metavar="FILE|URL|-",
     formats=("jsonl", "tsv", "parquet"),
     format_help="Format of the rows [by the output's name].",
-    resume="Go on with an interrupted run.",
-    overwrite="Replace the output, and start an interrupted run again.",
+    resume=RESUME,
+    overwrite=OVERWRITE,
 )
 PAID_RESUME = "Go on with an interrupted run: what it did costs once."
 PAID_OVERWRITE = "Replace the output, and forget an interrupted run: what it cost stays spent."

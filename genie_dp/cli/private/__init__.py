@@ -55,17 +55,17 @@ STEPS: Mapping[str, CommandEntry] = {
         "real-is-public mauve report output",
     ),
     "redact": CommandEntry(
-        "genie_dp.cli.private.redact:command",
+        "genie_dp.private.redact.config:Redact",
         "Mask the secrets and the duplicates of FILE, and part its rows for training.",
         "gazetteer detector report review",
     ),
     "detector": CommandEntry(
-        "genie_dp.cli.private.detector:command",
+        "genie_dp.private.redact.config:TrainDetector",
         "Train a detector of names, addresses, numbers and others on sentences that are made.",
         "sentences rows",
     ),
     "score-redaction": CommandEntry(
-        "genie_dp.cli.private.policies:command",
+        "genie_dp.private.redact.config:ScoreRedaction",
         "Measure policies on rows whose secrets are labelled: precision, recall, and gamma.",
         "gazetteer detector policy output",
     ),

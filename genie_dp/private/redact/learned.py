@@ -26,7 +26,7 @@ from genie_dp.models.tagger import (
 )
 from genie_dp.models.vocabulary import SPECIAL, Vocabulary
 from genie_dp.private.ledger.guard import refuse_private
-from genie_dp.private.redact.config import DetectorTrainingConfig, DetectorTrainingInputs
+from genie_dp.private.redact.config import TrainDetector
 from genie_dp.private.redact.sentences import (
     Frames,
     Labelled,
@@ -39,7 +39,7 @@ from genie_dp.private.redact.spans import Finding
 from genie_dp.rng import child_seed
 from genie_dp.rows import read_rows
 from genie_dp.run.page import render_card
-from genie_dp.run.stage import Output, Result
+from genie_dp.run.stage import Output, Result, write_over
 from genie_dp.texts import read_text
 
 KIND = "genie_dp.redact.Tagger"
@@ -234,22 +234,8 @@ class DetectorResult(Result):
         yield f"a detector of {', '.join(self.detector.kinds)} -> {self.folder}"
 
 
-def run(
-    config: DetectorTrainingConfig,
-    inputs: DetectorTrainingInputs,
-    output: Output,
-    *,
-    lists: Mapping[str, Sequence[str]],
-    listen: Listener | None = None,
-) -> DetectorResult:
+def run(stage: TrainDetector, output: Output, *, progress: bool | None = None) -> DetectorResult:
     """Train a detector on sentences that are made; all that it reads must be public.
-
-    Args:
-        config: how much, and how.
-        inputs: frames, values and rows.
-        output: the folder of the detector.
-        lists: names of lists with values, beside those of the inputs.
-        listen: is told what happens.
 
     Raises:
         GenieError: the folder is there (E016), a file is private (E018) or cannot be read.
@@ -258,24 +244,29 @@ def run(
     if folder.exists() and any(folder.iterdir()) and not output.overwrite:
         hint = "give another folder, or --overwrite"
         raise GenieError(Problem("E016", f"{folder} exists already", hint=hint))
-    refuse_private(inputs.files, None, code="E018")
+    refuse_private(stage.files, None, code="E018")
     prepare_torch("cpu")
-    all_lists = _read_lists(lists, dict(inputs.values))
+    lists = _read_lists(stage.lists, dict(stage.values))
     frames = (
-        Frames.parse(read_text(inputs.frames, code="E011"), str(inputs.frames), all_lists)
-        if inputs.frames
-        else Frames.shipped(all_lists)
-    ).with_rows(_read_utterances(inputs.rows))
-    rows = list(make_sentences(frames, all_lists, config.sentences, seed=config.seed))
-    rows += [row for path in inputs.labelled for row in read_labelled(path)]
+        Frames.parse(read_text(stage.frames, code="E011"), str(stage.frames), lists)
+        if stage.frames
+        else Frames.shipped(lists)
+    ).with_rows(_read_utterances(stage.rows))
+    rows = list(make_sentences(frames, lists, stage.sentences, seed=stage.seed))
+    rows += [row for path in stage.labelled for row in read_labelled(path)]
     facts = {
         "frames": len(set(frames.texts)),
-        "made sentences": config.sentences,
-        "labelled files": len(inputs.labelled),
+        "made sentences": stage.sentences,
+        "labelled files": len(stage.labelled),
     }
-    training = Training(epochs=config.epochs, seed=config.seed)
-    settings = TaggerSettings(size=config.size)
+    training = Training(epochs=stage.epochs, seed=stage.seed)
+
+    def listen(event: Mapping[str, Any]) -> None:
+        write_over(f"epoch {event['epoch']:.2f}, loss {event['loss']:.4f}", show=progress)
+
+    settings = TaggerSettings(size=stage.size)
     detector = train_detector(rows, training, settings, facts=facts, listen=listen)
+    write_over("", show=progress)
     detector.save(folder)
     return DetectorResult(folder, detector)
 

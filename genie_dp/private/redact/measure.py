@@ -17,7 +17,7 @@ from typing import Any
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.guard import refuse_private
-from genie_dp.private.redact.config import PolicyConfig
+from genie_dp.private.redact.config import ScoreRedaction
 from genie_dp.private.redact.detectors import open_detectors
 from genie_dp.private.redact.redactor import Redactor
 from genie_dp.private.redact.rows import Point
@@ -31,7 +31,7 @@ from genie_dp.private.redact.spans import (
     put_masks,
 )
 from genie_dp.run.files import for_owner_alone, open_text
-from genie_dp.run.stage import Result
+from genie_dp.run.stage import Output, Result
 
 SCHEMA = "genie-dp.redaction-policies/1"
 # The conservative policy that takes each text as a whole.
@@ -283,8 +283,15 @@ class PolicyResult(Result):
     figures: Mapping[str, Any]
     output: str | None
 
+    def findings(self) -> Iterator[str]:
+        """Yield the figures of public text, unless standard output has them as JSON."""
+        if self.figures["text"] == "public" and self.output != "-":
+            yield from self.table()
+
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the figures of public text, and where they were written."""
+        if self.figures["text"] == "public":
+            yield from self.table()
         if self.output not in (None, "-"):
             yield f"{len(self.figures['policies'])} policies measured -> {self.output}"
 
@@ -311,46 +318,41 @@ def _format_rate(rate: Mapping[str, Any]) -> str:
     return f"{rate['value']:.3f} ({rate['low']:.3f}–{rate['high']:.3f})"
 
 
-def run(
-    config: PolicyConfig, labelled: Path, output: str | None = None, *, is_public: bool = False
-) -> PolicyResult:
+def run(stage: ScoreRedaction, output: Output, *, progress: bool | None = None) -> PolicyResult:
     """Measure policies on rows whose secrets are labelled.
-
-    Args:
-        config: which policies, and which detectors they ask.
-        labelled: JSONL with utterance and spans.
-        output: the file of the figures; of public text it may be a URL or "-".
-        is_public: everybody may see the labelled text, and so the figures.
 
     Raises:
         GenieError: rows with a ledger are not public (E018); figures of private text go to local
             files only (E015); the output is the labelled text (E016); what is read is no good.
     """
-    if is_public:
-        refuse_private([labelled], None, code="E018")
-    elif output is None or output == "-" or "://" in output:
-        message = f"figures of private text are written to local files only, got {output}"
+    target = output.target or None
+    if stage.is_public:
+        refuse_private([stage.labelled], None, code="E018")
+    elif target is None or target == "-" or "://" in target:
+        message = f"figures of private text are written to local files only, got {target}"
         raise GenieError(Problem("E015", message, hint="name a file beside the private rows"))
-    if output and Path(output).resolve() == labelled.resolve():
-        message = f"{output} is the labelled text itself"
+    if target and Path(target).resolve() == stage.labelled.resolve():
+        message = f"{target} is the labelled text itself"
         raise GenieError(Problem("E016", message, hint="give another file"))
-    detectors = open_detectors(config)
-    policies = [Policy(name, score) for name, score in config.policy]
-    measured = measure_policies(read_labelled(labelled), detectors, policies, level=config.level)
+    detectors = open_detectors(stage)
+    policies = [Policy(name, score) for name, score in stage.policy]
+    measured = measure_policies(
+        read_labelled(stage.labelled), detectors, policies, level=stage.level
+    )
     figures = {
         "schema": SCHEMA,
         "version": __version__,
-        "text": "public" if is_public else "private",
-        "level": config.level,
+        "text": "public" if stage.is_public else "private",
+        "level": stage.level,
         "detectors": [detector.name for detector in detectors],
         "policies": [policy.as_dict() for policy in measured],
         **_shares_for_training(measured),
     }
-    if output:
-        with for_owner_alone(), open_text(output) as out:
+    if target:
+        with for_owner_alone(), open_text(target) as out:
             json.dump(figures, out, indent=2, ensure_ascii=False)
             out.write("\n")
-    return PolicyResult(figures, output)
+    return PolicyResult(figures, target)
 
 
 def _shares_for_training(measured: Sequence[PolicyFigures]) -> dict[str, Any]:

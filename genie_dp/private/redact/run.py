@@ -19,7 +19,7 @@ import numpy as np
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.guard import private_of
-from genie_dp.private.redact.config import RedactConfig
+from genie_dp.private.redact.config import Redact
 from genie_dp.private.redact.detectors import detector_facts, open_detectors
 from genie_dp.private.redact.duplicates import Duplicates
 from genie_dp.private.redact.provenance import Provenance, digest_of_rows, manifest_beside
@@ -63,43 +63,27 @@ class RedactResult(Result):
         yield "keep it private: what the detectors missed is still in it"
 
 
-def run(
-    config: RedactConfig,
-    source: str,
-    output: Output,
-    *,
-    report: str | None = None,
-    review: str | None = None,
-    progress: bool | None = None,
-) -> RedactResult:
+def run(stage: Redact, output: Output, *, progress: bool | None = None) -> RedactResult:
     """Mask the secrets and the duplicates of a file, and part its rows for training.
-
-    Args:
-        config: what is masked.
-        source: JSONL, TSV or a .txt.
-        output: the file of the redacted rows.
-        report: a file for counts and settings.
-        review: a file for a page that shows what was found; it is private.
-        progress: whether to show on stderr how far it is; None for on a terminal.
 
     Raises:
         GenieError: an output is no local file (E015), or is there already (E016); what is read is
             no good; docs/errors.md has all.
     """
-    files = _Files(source, output, report, review)
+    files = _Files(stage.source, output, stage.report, stage.review)
     targets = files.check()
     if output.overwrite:
         shutil.rmtree(output.work, ignore_errors=True)
-    reading = PointReader(source, config.points, config.language, config.keep, config.unit_field)
-    conservative = config.conservative
+    reading = PointReader(stage.source, stage.points, stage.language, stage.keep, stage.unit_field)
+    conservative = stage.conservative
     redactor = Redactor(
-        open_detectors(config),
-        Policy("pi", config.threshold),
+        open_detectors(stage),
+        Policy("pi", stage.threshold),
         Policy("pi_c", 0.0, every_text=True)
         if conservative is None
         else Policy("pi_c", conservative),
     )
-    redaction = _Redaction(config, files, reading, redactor, progress)
+    redaction = _Redaction(stage, files, reading, redactor, progress)
     with for_owner_alone():
         work = redaction.enter()
         with interruptible(output.work):
@@ -156,7 +140,7 @@ class _Files:
 class _Redaction:
     """One redaction: what it does, and with what."""
 
-    config: RedactConfig
+    config: Redact
     files: _Files
     reading: PointReader
     redactor: Redactor
@@ -301,7 +285,7 @@ class _Redaction:
         }
 
 
-def _find_later(reading: PointReader, config: RedactConfig, progress: bool | None) -> Later:
+def _find_later(reading: PointReader, config: Redact, progress: bool | None) -> Later:
     """Return for each point whether it was there before; the whole file is checked by that."""
     duplicates = Duplicates(config.near, unit_field=reading.unit_field)
     count = 0
