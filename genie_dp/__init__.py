@@ -73,7 +73,7 @@ _HOMES = {
 del _HOMES["private"]  # a folder itself
 
 
-class _Package(ModuleType):
+class _PublicPackage(ModuleType):
     """The package: where a public function and a folder have one name, it is the function's.
 
     Importing genie_dp.augment.run would otherwise put the folder in the function's place.
@@ -84,7 +84,7 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = _Package
+sys.modules[__name__].__class__ = _PublicPackage
 
 
 def __getattr__(name: str) -> "Any":

@@ -31,7 +31,7 @@ from genie_dp.texts import Paths
 
 if TYPE_CHECKING:
     from genie_dp.dataset.split import SplitRows
-    from genie_dp.evaluate.coverage import Coverage
+    from genie_dp.evaluate.coverage import CoverageReport
     from genie_dp.evaluate.gaps import GapListener
     from genie_dp.evaluate.rows import Predictor
     from genie_dp.evaluate.run import Evaluation
@@ -62,10 +62,10 @@ def load_library(
         GenieError: mistakes in any of the files, with their places.
     """
     from genie_dp.importers.registry import is_foreign, library_of
-    from genie_dp.importers.source import Source
+    from genie_dp.importers.source import ImportSource
 
     if isinstance(source, str | Path) and is_foreign(source):
-        return library_of(Source(str(source), skip_broken=skip_broken))
+        return library_of(ImportSource(str(source), skip_broken=skip_broken))
     return files.library_from(source, language=language, skip_broken=skip_broken)
 
 
@@ -432,7 +432,7 @@ def coverage(
     jobs: int = 1,
     progress: bool | None = None,
     **settings: Any,
-) -> "Coverage":
+) -> "CoverageReport":
     """Return which sentences the templates derive, with which program, and what the others lack.
 
     Args:

@@ -319,7 +319,7 @@ def phrases_by_name(lines: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-class _WordsReader:
+class _WordFileReader:
     """Reads the lines of a file of words and gathers all that is wrong with them."""
 
     def __init__(self, file: str) -> None:
@@ -426,7 +426,7 @@ def read_words(file: Path | str, *, language: str) -> Words:
         OSError: it cannot be read.
     """
     text = read_text(file, code="R060")
-    reader = _WordsReader(str(file))
+    reader = _WordFileReader(str(file))
     reader.read_lines(text)
     reader.check_lines()
     if Path(file).stem != NEUTRAL:

@@ -130,7 +130,7 @@ def read_yaml(text: str, file: str, *, code: str = "R081", twice: str = "") -> L
         problem = Problem(code, message, _span_at(text, character.start(), file),
                           "nobody sees it: delete it", stage="syntax")  # fmt: skip
         raise GenieError(problem, sources={file: text})
-    builder = _Builder(file, code, twice or code)
+    builder = _DocumentBuilder(file, code, twice or code)
     try:
         for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             builder.take(event)
@@ -153,7 +153,7 @@ def read_yaml(text: str, file: str, *, code: str = "R081", twice: str = "") -> L
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCollection:
     """A list or a map that is read.
 
     Attributes:
@@ -177,7 +177,7 @@ class _Open:
     size: int = 1
 
 
-class _Builder:
+class _DocumentBuilder:
     """Makes values of the events of a YAML parser.
 
     Attributes:
@@ -189,7 +189,7 @@ class _Builder:
         self.file, self.code, self.twice = file, code, twice
         self.root: Located | None = None
         self.problems: list[Problem] = []
-        self._open: list[_Open] = []
+        self._open: list[_OpenCollection] = []
         self._anchors: dict[str, tuple[Located, int]] = {}
         self._copied = 0
         self._documents = 0
@@ -209,7 +209,7 @@ class _Builder:
                 if len(self._open) >= _DEEPEST:
                     self._refuse(f"more than {_DEEPEST} lists and maps in each other", event)
                 self._anchors.pop(event.anchor or "", None)
-                self._open.append(_Open(event.start_mark, event.anchor, is_map))
+                self._open.append(_OpenCollection(event.start_mark, event.anchor, is_map))
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 self._close(event)
             case yaml.DocumentStartEvent():

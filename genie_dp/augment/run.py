@@ -421,7 +421,7 @@ class AugmentResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class ListedValues(Result):
+class ValueListReport(Result):
     """Which parameter takes its values from which list, as lines of TSV."""
 
     table: tuple[str, ...]
@@ -492,7 +492,7 @@ def run(stage: Augment, output: Output, *, progress: bool | None = None) -> Resu
     """
     own, notes = _read_own_lists(stage)
     if stage.list_values:
-        return ListedValues(tuple(_listed_values(stage, own)), notes)
+        return ValueListReport(tuple(_listed_values(stage, own)), notes)
     if stage.preview is None:
         with hold_output(output):
             return _write(stage, own, notes, output, progress)

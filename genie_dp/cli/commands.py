@@ -116,7 +116,7 @@ DATA: Mapping[str, CommandEntry] = {
 
 PARAPHRASE: Mapping[str, CommandEntry] = {
     "select": CommandEntry(
-        "genie_dp.paraphrase.select:Select",
+        "genie_dp.paraphrase.select:ParaphraseSelection",
         "Choose synthesized sentences to paraphrase, and put example values in.",
         "easy-pairs seed output",
     ),

@@ -63,9 +63,9 @@ def command(
     """
     from genie_dp.cli.output import show
     from genie_dp.importers.project import run
-    from genie_dp.importers.source import Source
+    from genie_dp.importers.source import ImportSource
     from genie_dp.project_file import schema
 
     files = {"genie.schema.json": json.dumps(schema(), indent=1) + "\n"}
-    asked = Source(source, locale, skip_broken, only, without)
+    asked = ImportSource(source, locale, skip_broken, only, without)
     show(run(asked, output, kind=kind, files=files))

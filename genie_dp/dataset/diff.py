@@ -55,7 +55,7 @@ SHOWN = 20
 
 
 @dataclass(slots=True)
-class Side:
+class ComparedDataset:
     """One of the two data sets: where its rows are, and what was counted of them.
 
     Attributes:
@@ -85,7 +85,7 @@ class Side:
         return as_hashes(self.counts.programs)
 
 
-def side_of(name: str) -> Side:
+def side_of(name: str) -> ComparedDataset:
     """Return the data set of a file of any format that can be read, or of a folder of parts.
 
     Raises:
@@ -102,7 +102,7 @@ def side_of(name: str) -> Side:
     if format in FORMATS or format == "hf":
         parts = parts_in(Path(name)) if is_local and Path(name).is_dir() else {"": [name]}
         files = [DatasetFile.from_name(str(file)) for part in parts.values() for file in part]
-        return Side(name, lambda: chain.from_iterable(map(scan, files)), files)
+        return ComparedDataset(name, lambda: chain.from_iterable(map(scan, files)), files)
     file = DatasetFile(name, format)
     reader = find_reader(format)
 
@@ -114,13 +114,13 @@ def side_of(name: str) -> Side:
                 file.digest.update(f"{row.id}\t{row.utterance}\t{row.program}\n".encode())
                 yield as_row(row, (file, file.rows))
 
-    return Side(name, read, [file])
+    return ComparedDataset(name, read, [file])
 
 
 # ----------------------------------------------------------------------------------- comparison
 
 
-def compare(old: Side, new: Side, *, shown: int = SHOWN) -> Json:
+def compare(old: ComparedDataset, new: ComparedDataset, *, shown: int = SHOWN) -> Json:
     """Return how two data sets that were counted differ, as plain data.
 
     What is counted of both is `{"old": .., "new": ..}`; swapping the sides swaps these.
@@ -169,7 +169,7 @@ def compare(old: Side, new: Side, *, shown: int = SHOWN) -> Json:
     }
 
 
-def _sizes(old: Side, new: Side) -> Json:
+def _sizes(old: ComparedDataset, new: ComparedDataset) -> Json:
     return _paired([len(side.counts.sentences) for side in (old, new)])
 
 
@@ -252,7 +252,7 @@ class _Wanted:
     rows: set[tuple[str, str]] = field(default_factory=set)
     keys: dict[int, str] = field(default_factory=dict)
 
-    def find(self, side: Side) -> None:
+    def find(self, side: ComparedDataset) -> None:
         """Read the rows of a side again for the texts.
 
         Raises:

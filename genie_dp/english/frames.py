@@ -56,7 +56,7 @@ _SINGULAR = frozenset(("is", "was", "does", "has", "'s"))
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PhraseFrame:
     """One way to say a meaning.
 
     Attributes:
@@ -85,8 +85,8 @@ class Meaning(NamedTuple):
     """
 
     section: str
-    same: tuple[Frame, ...]
-    opposite: tuple[Frame, ...]
+    same: tuple[PhraseFrame, ...]
+    opposite: tuple[PhraseFrame, ...]
 
 
 def read_frames(text: str, file: str = "<frames>") -> tuple[Meaning, ...]:
@@ -115,7 +115,7 @@ class _FrameReader:
         self.problems: list[Problem] = []
         self.meanings: list[Meaning] = []
         self._section = ""
-        self._sides: tuple[list[Frame], list[Frame]] = ([], [])
+        self._sides: tuple[list[PhraseFrame], list[PhraseFrame]] = ([], [])
         self._seen: dict[tuple[str, str, tuple[str, ...]], Span] = {}
 
     def read(self, line: str, number: int) -> None:
@@ -142,7 +142,7 @@ class _FrameReader:
             hint = did_you_mean(self._section, SECTIONS) or f"one of {', '.join(SECTIONS)}"
             self._fail("P120", f"no section {text}", number, 0, text, hint)
 
-    def _add(self, side: str, frames: list[Frame], number: int, start: int) -> None:
+    def _add(self, side: str, frames: list[PhraseFrame], number: int, start: int) -> None:
         said = side.strip().removeprefix("~")
         words = tuple(
             token
@@ -151,7 +151,7 @@ class _FrameReader:
         )
         column = start + len(side) - len(side.lstrip())
         span = Span(self.file, number, column + 1, number, column + 1 + len(side.strip()))
-        frame = Frame(words, said == side.strip(), span)
+        frame = PhraseFrame(words, said == side.strip(), span)
         first = next((one for one in (*self._sides[0], *self._sides[1])), frame)
         if sorted(frame.places) != sorted(first.places):
             message = f"places {' '.join(frame.places) or 'none'}"
@@ -195,7 +195,7 @@ def _only_side(line: str) -> tuple[str, str, str]:
 # -------------------------------------------------------------------------------- rewriting
 
 
-class Frames:
+class FrameSet:
     """The frames of a language, ready to rewrite sentences.
 
     Attributes:
@@ -238,7 +238,7 @@ class Frames:
             sentence: tokens, lower-case but for placeholders.
             typed: how each of them is written in what is yielded; else as in the sentence.
 
-        >>> frames = Frames(read_frames("[commands]\\n\\nsend X to Y\\n~ shoot Y X\\n"))
+        >>> frames = FrameSet(read_frames("[commands]\\n\\nsend X to Y\\n~ shoot Y X\\n"))
         >>> [" ".join(x) for x in frames.same("send the report to bob".split())]
         []
         >>> [" ".join(x) for x in frames.same("shoot bob the report".split())]
@@ -249,7 +249,7 @@ class Frames:
     def opposite(self, sentence: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Yield sentences that mean the opposite of this one.
 
-        >>> frames = Frames(read_frames("[commands]\\n\\nopen X / close X\\n/ shut X\\n"))
+        >>> frames = FrameSet(read_frames("[commands]\\n\\nopen X / close X\\n/ shut X\\n"))
         >>> [" ".join(x) for x in frames.opposite("open the blinds".split())]
         ['close the blinds', 'shut the blinds']
         """
@@ -280,14 +280,14 @@ class Frames:
 
 
 @lru_cache(maxsize=8)
-def frames_of(language: str) -> Frames:
+def frames_of(language: str) -> FrameSet:
     """Return the shipped frames of a language, two letters; none where there are none.
 
     >>> bool(frames_of("en")), bool(frames_of("nl"))
     (True, False)
     """
     path = data_folder("locales") / f"{language}{_ENDING}"
-    return Frames(read_frames(read_text(path), path.name) if path.is_file() else ())
+    return FrameSet(read_frames(read_text(path), path.name) if path.is_file() else ())
 
 
 def _replaced(
@@ -309,7 +309,7 @@ def _replaced(
 
 # ------------------------------------------------------------------------------ rules of them
 
-_Pair = tuple[Frame, tuple[Frame, ...]]
+_Pair = tuple[PhraseFrame, tuple[PhraseFrame, ...]]
 _Pairing = Callable[[Meaning], Iterator[_Pair]]
 
 
@@ -319,7 +319,7 @@ def _rules(meanings: Iterable[Meaning], pairs_of: _Pairing) -> Iterator[RewriteR
         of_meaning = (*meaning.same, *meaning.opposite)
         for index, (frame, others) in enumerate(pairs_of(meaning)):
             given = _of_longer_frames(frame, of_meaning)
-            asked: dict[tuple[bool, frozenset[str]], list[Frame]] = {}
+            asked: dict[tuple[bool, frozenset[str]], list[PhraseFrame]] = {}
             for other in others:
                 key = not _keeps_end(frame, other), _singular_places(other)
                 asked.setdefault(key, []).append(other)
@@ -340,11 +340,11 @@ def _rules(meanings: Iterable[Meaning], pairs_of: _Pairing) -> Iterator[RewriteR
                 )
 
 
-def _slug(frame: Frame) -> str:
+def _slug(frame: PhraseFrame) -> str:
     return re.sub(r"[^a-z0-9]+", "-", " ".join(frame.words).lower()).strip("-")
 
 
-def _keeps_end(frame: Frame, other: Frame) -> bool:
+def _keeps_end(frame: PhraseFrame, other: PhraseFrame) -> bool:
     """Tell whether what ends a frame ends the other, too: it may be long there.
 
     "Turn on the lights in the hall" is never "turn the lights in the hall on".
@@ -353,7 +353,7 @@ def _keeps_end(frame: Frame, other: Frame) -> bool:
     return last not in PLACES or other.words[-1] == last
 
 
-def _singular_places(frame: Frame) -> frozenset[str]:
+def _singular_places(frame: PhraseFrame) -> frozenset[str]:
     """Return the places beside a word in the singular: "how big is X", "X 's price"."""
     around = ("", *frame.words, "")
     return frozenset(
@@ -364,7 +364,7 @@ def _singular_places(frame: Frame) -> frozenset[str]:
 
 
 def _of_longer_frames(
-    frame: Frame, others: Iterable[Frame]
+    frame: PhraseFrame, others: Iterable[PhraseFrame]
 ) -> dict[str, tuple[WordCondition, ...]]:
     """Return for each place what its filler is not, as it would be words of a longer frame.
 
@@ -419,7 +419,7 @@ def _taken_in(frame: Sequence[str], longer: Sequence[str]) -> list[_Taken]:
 
 
 def _pattern(
-    frame: Frame,
+    frame: PhraseFrame,
     section: str,
     given: Mapping[str, tuple[WordCondition, ...]],
     *,
@@ -445,16 +445,16 @@ def _pattern(
     yield PatternEdge("$" if section == "questions" else "$$")
 
 
-def _is_open(frame: Frame, section: str) -> bool:
+def _is_open(frame: PhraseFrame, section: str) -> bool:
     """Tell whether a frame begins with a place that could take in what is before it."""
     return section == "phrases" and frame.words[0] in PLACES
 
 
-def _output(frame: Frame) -> Iterator[OutputPart]:
+def _output(frame: PhraseFrame) -> Iterator[OutputPart]:
     yield from (Ref(word.lower()) if word in PLACES else word for word in frame.words)
 
 
-def _written(frames: Iterable[Frame]) -> tuple[Frame, ...]:
+def _written(frames: Iterable[PhraseFrame]) -> tuple[PhraseFrame, ...]:
     return tuple(frame for frame in frames if frame.is_written)
 
 
@@ -473,6 +473,6 @@ def _other_side(meaning: Meaning) -> Iterator[_Pair]:
     yield from ((frame, _written(meaning.same)) for frame in meaning.opposite)
 
 
-def _others(frames: Iterable[Frame], written: Sequence[Frame]) -> Iterator[_Pair]:
+def _others(frames: Iterable[PhraseFrame], written: Sequence[PhraseFrame]) -> Iterator[_Pair]:
     for frame in frames:
         yield frame, tuple(other for other in written if other is not frame)

@@ -308,7 +308,7 @@ class CoverageReader:
         row: Example,
         expected: str,
         verdict: str,
-        programs: Sequence["_ReadProgram"],
+        programs: Sequence["_ReadingProgram"],
         read: ReadValues | None = None,
         missed: MissedWording | None = None,
     ) -> CoveredSentence:
@@ -325,7 +325,7 @@ class CoverageReader:
             read, functions, CLASSES[class_of(bits)][1] if known else "", missed,
         )  # fmt: skip
 
-    def _programs(self, readings: Sequence[ReadValues]) -> Iterator["_ReadProgram"]:
+    def _programs(self, readings: Sequence[ReadValues]) -> Iterator["_ReadingProgram"]:
         """Yield the programs of readings, the likeliest first, each meaning once."""
         seen: set[str] = set()
         for read in readings[:_MOST_TRIED]:
@@ -335,13 +335,13 @@ class CoverageReader:
                 match = view.match if isinstance(view, ProgramView) else text
                 if match not in seen:
                     seen.add(match)
-                    yield _ReadProgram(read, text, match)
+                    yield _ReadingProgram(read, text, match)
 
     def _missed(
         self,
         row: Example,
         expected: str,
-        likely: Sequence["_ReadProgram"],
+        likely: Sequence["_ReadingProgram"],
         read: ReadValues,
         is_cut: bool,
     ) -> CoveredSentence:
@@ -394,7 +394,7 @@ class CoverageReader:
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadProgram:
+class _ReadingProgram:
     """A program of a reading with its values, and what is compared of it."""
 
     read: ReadValues
@@ -425,7 +425,7 @@ class CoverageGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage(Result):
+class CoverageReport(Result):
     """Which sentences the templates derive.
 
     Attributes:
@@ -584,7 +584,7 @@ def run(
     names: Mapping[str, Sequence[str]] | None = None,
     jobs: int = 1,
     progress: bool | None = None,
-) -> Coverage:
+) -> CoverageReport:
     """Return which sentences the templates derive.
 
     Args:
@@ -628,4 +628,4 @@ def run(
         missed = replace(sentence.missed, stub=text, left_out=left_out)
         sentences[int(key)] = replace(sentence, missed=missed)
     title = config.title or f"Coverage of {', '.join(Path(s).name for s in sources) or 'sentences'}"
-    return Coverage(title, tuple(sources), inputs.language.name, tuple(sentences))
+    return CoverageReport(title, tuple(sources), inputs.language.name, tuple(sentences))

@@ -28,7 +28,7 @@ _LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Intervals:
+class IntervalEstimator:
     """How intervals are made.
 
     Attributes:
@@ -56,7 +56,7 @@ class Intervals:
             right, rows: how many rows of how many are right; at least one row.
 
         >>> for right, rows in ((60, 100), (7, 7), (1, 1), (0, 3)):
-        ...     print(format_interval(Intervals().share(right, rows)))
+        ...     print(format_interval(IntervalEstimator().share(right, rows)))
         50.2 – 69.1
         64.6 – 100.0
         20.7 – 100.0
@@ -78,7 +78,7 @@ class Intervals:
         Args:
             counts: rows right in both, in the first only, in the second only, in neither.
 
-        >>> Intervals().difference((5, 0, 0, 3))["difference"]
+        >>> IntervalEstimator().difference((5, 0, 0, 3))["difference"]
         0.0
         """
         rows = sum(counts)
@@ -109,7 +109,7 @@ _MOST_CONFUSIONS = 50
 
 
 def describe_counts(
-    tally: EvaluationCounts, bootstrap: Intervals, *, language: str
+    tally: EvaluationCounts, bootstrap: IntervalEstimator, *, language: str
 ) -> dict[str, Any]:
     """Return the counts with their intervals; docs/evaluation.md lists the fields.
 
@@ -171,7 +171,7 @@ def describe_counts(
 
 
 def describe_pairs(
-    comparison: PairedCounts, bootstrap: Intervals, *, language: str
+    comparison: PairedCounts, bootstrap: IntervalEstimator, *, language: str
 ) -> dict[str, Any]:
     """Return the paired differences, first minus second, tier by tier."""
     tiers = [

@@ -23,7 +23,7 @@ from genie_dp.evaluate.counts import (
 from genie_dp.evaluate.judge import MATCH
 from genie_dp.evaluate.result import (
     SCHEMA,
-    Intervals,
+    IntervalEstimator,
     describe_counts,
     describe_pairs,
     format_interval,
@@ -231,7 +231,7 @@ def run(
             rows = gold_rows.join_predictions(rows, gold_rows.Predictions(compare), gold=file.name)
         rows = show_progress(rows, label="rows", show=progress)
         count_rows(rows, viewer, tally, comparison, file=file.name)
-    bootstrap = Intervals(config.seed)
+    bootstrap = IntervalEstimator(config.seed)
     return Evaluation(
         {
             "schema": SCHEMA,
@@ -291,7 +291,7 @@ def _training(names: Sequence[str], language: str, progress: bool | None) -> Tra
 
 
 def _describe_comparison(
-    name: str | None, comparison: PairedCounts | None, bootstrap: Intervals, language: str
+    name: str | None, comparison: PairedCounts | None, bootstrap: IntervalEstimator, language: str
 ) -> dict[str, Any] | None:
     if comparison is None:
         return None

@@ -13,14 +13,14 @@ from genie_dp.errors import did_you_mean
 from genie_dp.importers.assistant import (
     TEXT,
     Assistant,
-    Part,
+    DocumentPart,
     chosen_locale,
     closed_list,
     first_question,
     open_list,
 )
 from genie_dp.importers.hassil import plain
-from genie_dp.importers.source import Source
+from genie_dp.importers.source import ImportSource
 from genie_dp.locale import DEFAULT
 
 _PLACES = ("interactionModels/custom", "skill-package/interactionModels/custom", "models", ".")
@@ -52,7 +52,7 @@ _BUILT_IN = {
 }
 
 
-def is_alexa(source: Source) -> bool:
+def is_alexa(source: ImportSource) -> bool:
     """Tell whether a source is an interaction model, or a folder that has some."""
     if source.path is not None and source.path.is_dir():
         return bool(models_of(source.path))
@@ -70,7 +70,7 @@ def models_of(path: Path) -> dict[str, Path]:
     return {}
 
 
-def read_alexa(source: Source) -> Assistant:
+def read_alexa(source: ImportSource) -> Assistant:
     """Return the contents of a skill of Alexa in a language.
 
     Raises:
@@ -84,7 +84,7 @@ def read_alexa(source: Source) -> Assistant:
     elif _LANGUAGE.fullmatch(path.stem):
         locale = path.stem
     assistant = Assistant(locale.partition("-")[0], f"The interaction model {path.name}")
-    file = Source(str(path))
+    file = ImportSource(str(path))
     assistant.files[path.name] = file.text()
     document = assistant.part(file.document(), path.name)
     whole = assistant.part(document.get("interactionModel", document.fields), path.name)
@@ -102,7 +102,7 @@ def read_alexa(source: Source) -> Assistant:
     return assistant
 
 
-def _values_of(type_: Part) -> Mapping[str, Any] | None:
+def _values_of(type_: DocumentPart) -> Mapping[str, Any] | None:
     """Return the list of a type; None of one whose values come at run time."""
     name, values, has_ids = type_.text("name"), dict[str, tuple[str, ...]](), False
     type_.assistant.places[name] = type_.place
@@ -120,7 +120,9 @@ def _values_of(type_: Part) -> Mapping[str, Any] | None:
     return closed_list(values) if values else None
 
 
-def _add_list(type_: str, types: Mapping[str, Mapping[str, Any] | None], slot: Part) -> None:
+def _add_list(
+    type_: str, types: Mapping[str, Mapping[str, Any] | None], slot: DocumentPart
+) -> None:
     """See to it that there is a list for the type of a slot."""
     assistant, place = slot.assistant, slot.at("type")
     if type_ in assistant.lists:
@@ -135,7 +137,7 @@ def _add_list(type_: str, types: Mapping[str, Mapping[str, Any] | None], slot: P
         assistant.lists[type_] = TEXT
 
 
-def _add_intent(intent: Part, types: Mapping[str, Mapping[str, Any] | None]) -> None:
+def _add_intent(intent: DocumentPart, types: Mapping[str, Mapping[str, Any] | None]) -> None:
     assistant = intent.assistant
     name = assistant.tool_name(intent.get("name", ""), intent.place)
     intent.leave_out_others({"name", "samples", "slots"}, "it is not read")
@@ -177,7 +179,7 @@ def _template(assistant: Assistant, sample: str, slots: Mapping[str, str], place
     return "".join(said).strip()
 
 
-def _add_dialog(whole: Part) -> None:
+def _add_dialog(whole: DocumentPart) -> None:
     """Take over which slots are asked for, and the questions."""
     assistant = whole.assistant
     prompts = {prompt.text("id"): prompt for prompt in whole.objects("prompts")}

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.importers.hassil import literal
-from genie_dp.importers.source import Source
+from genie_dp.importers.source import ImportSource
 from genie_dp.located import find_place
 from genie_dp.templates.review import Note
 
@@ -51,7 +51,7 @@ class SentenceBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class IntentExample:
     """A sentence of somebody, with its meaning.
 
     Attributes:
@@ -101,7 +101,7 @@ class Assistant:
     declared: dict[str, Mapping[str, str]] = field(default_factory=dict)
     descriptions: dict[str, Json] = field(default_factory=dict)
     skip_words: list[str] = field(default_factory=list)
-    examples: list[Example] = field(default_factory=list)
+    examples: list[IntentExample] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -113,12 +113,12 @@ class Assistant:
     is_plain: bool = True
     tools: dict[str, str] = field(default_factory=dict)
 
-    def part(self, value: Json, place: str) -> "Part":
+    def part(self, value: Json, place: str) -> "DocumentPart":
         """Return an object with its place, an empty one for nothing (R087 for another value)."""
         if value is None or isinstance(value, Mapping):
-            return Part(self, place, value or {})
+            return DocumentPart(self, place, value or {})
         self.misshapen(place, "an object", value)
-        return Part(self, place, {})
+        return DocumentPart(self, place, {})
 
     def tool_name(self, intent: Json, place: str) -> str:
         """Return the name of the tool that an intent becomes; a changed one is noted down."""
@@ -159,7 +159,7 @@ class Assistant:
 
     def refuse(self, sentences: Iterable[tuple[str, str]]) -> None:
         """Add sentences to refuse, each with its place."""
-        self.examples += (Example("", text, {}, place) for text, place in sentences)
+        self.examples += (IntentExample("", text, {}, place) for text, place in sentences)
 
     def add_type(self, name: str, known: Mapping[str, Json] | None, place: str, shown: str) -> None:
         """Add the list of a type that the assistant's maker defines; an unknown one is a text."""
@@ -234,7 +234,7 @@ _SHAPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """An object of a document, and its place.
 
     A part of it that has another shape than is asked for is a mistake (R087), and is not there.
@@ -256,15 +256,15 @@ class Part:
         """Return the place of a field."""
         return f"{self.place}{'.' if ':' in self.place else ':'}{name}"
 
-    def object(self, name: str) -> "Part":
+    def object(self, name: str) -> "DocumentPart":
         """Return a field that is an object, an empty one where it is missing."""
         return self.assistant.part(self.fields.get(name), self.at(name))
 
-    def objects(self, name: str) -> Iterator["Part"]:
+    def objects(self, name: str) -> Iterator["DocumentPart"]:
         """Yield the objects of a field that is a list."""
         for place, item in self.items(name):
             if isinstance(item, Mapping):
-                yield Part(self.assistant, place, item)
+                yield DocumentPart(self.assistant, place, item)
             else:
                 self.assistant.misshapen(place, "an object", item)
 
@@ -312,7 +312,7 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     return found
 
 
-def chosen_locale(source: Source, found: Iterable[str]) -> str:
+def chosen_locale(source: ImportSource, found: Iterable[str]) -> str:
     """Return which of the languages of a source is asked for: "en" may be "en-US".
 
     Raises:

@@ -30,7 +30,7 @@ _FEW = 6  # words of a name; more are a text
 
 
 @dataclass(slots=True)
-class Column:
+class InferredColumn:
     """A column, with the type that its values seem to have.
 
     Attributes:
@@ -66,13 +66,13 @@ class DataTable:
 
     name: str
     source: str
-    columns: list[Column]
+    columns: list[InferredColumn]
     words: str = ""
     rows: int = 0
     doc: str = ""
 
     @property
-    def key(self) -> Column | None:
+    def key(self) -> InferredColumn | None:
         """Return the column by which a row is called."""
         return next((column for column in self.columns if column.type == "ID"), None)
 
@@ -136,7 +136,7 @@ def _described(raw: RawTable) -> DataTable:
         said = last if lasts.count(last) == 1 else source
         name, unit = _without_unit(identifier_of(said, f"column_{place}"), names)
         name = name.removesuffix("_name") if "." in said else name  # "worksFor.name"
-        column = Column(_unique(name, taken), source, _words_of(said, name))
+        column = InferredColumn(_unique(name, taken), source, _words_of(said, name))
         taken.append(column.name)
         values = [row[source] for row in raw.rows if row.get(source) not in (None, "", [])]
         column.is_list = bool(values) and all(isinstance(value, list) for value in values)
@@ -243,7 +243,7 @@ _DECLARED = {
 }  # fmt: skip
 
 
-def _guess_type(column: Column, values: Sequence[Any], declared: str, unit: str) -> None:
+def _guess_type(column: InferredColumn, values: Sequence[Any], declared: str, unit: str) -> None:
     """Say which type a column has, or why it has none."""
     texts = [_text(value) for value in values]
     counts: dict[str, int] = {}
@@ -273,7 +273,7 @@ def _asks(name: str, texts: Iterable[str]) -> bool:
     return name.startswith(("is_", "has_")) and {text.lower() for text in texts} <= _TRUTH
 
 
-def _type_of_numbers(column: Column, unit: str) -> str:
+def _type_of_numbers(column: InferredColumn, unit: str) -> str:
     if unit == "money" or _PRICES & {*column.name.split("_")}:
         column.why = "its currency is not said: amounts are compared as they are"
         return "Currency"
@@ -285,7 +285,7 @@ def _type_of_numbers(column: Column, unit: str) -> str:
     return "Number"
 
 
-def _type_of_texts(column: Column, counts: Mapping[str, int], total: int) -> str:
+def _type_of_texts(column: InferredColumn, counts: Mapping[str, int], total: int) -> str:
     texts = column.texts
     if not texts:
         return "String"
@@ -328,7 +328,7 @@ def _find_key(table: DataTable, rows: Rows) -> None:
     """
     texts = [c for c in table.columns if c.type == "String" and not c.is_list]
 
-    def names_rows(column: Column) -> bool:
+    def names_rows(column: InferredColumn) -> bool:
         filled = sum(row.get(column.source) not in (None, "") for row in rows)
         some = column.texts[:200]
         short = sum(len(tokenize(text)) <= _FEW for text in some) >= 0.95 * len(some)

@@ -17,15 +17,15 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.importers.assistant import (
     TEXT,
     Assistant,
-    Example,
-    Part,
+    DocumentPart,
+    IntentExample,
     chosen_locale,
     closed_list,
     first_question,
     open_list,
 )
 from genie_dp.importers.hassil import plain
-from genie_dp.importers.source import Source
+from genie_dp.importers.source import ImportSource
 from genie_dp.located import read_json
 from genie_dp.texts import read_text
 
@@ -62,7 +62,7 @@ _OF_INTENT = {
 }  # fmt: skip
 
 
-def is_dialogflow(source: Source) -> bool:
+def is_dialogflow(source: ImportSource) -> bool:
     """Tell whether a source is the zip or folder of an agent."""
     return source.path is not None and bool(_members(source.path))
 
@@ -83,7 +83,7 @@ def _members(path: Path) -> dict[str, str]:
     return found if any(name.startswith("intents/") for name in found) else {}
 
 
-def read_dialogflow(source: Source) -> Assistant:
+def read_dialogflow(source: ImportSource) -> Assistant:
     """Return the contents of an agent of Dialogflow in one language.
 
     Raises:
@@ -156,10 +156,10 @@ class _AgentReader:
         text = self.agent.files.get(file)
         return None if text is None else read_json(text, file)
 
-    def file(self, name: str) -> Part:
+    def file(self, name: str) -> DocumentPart:
         return self.agent.part(self.document(name), name)
 
-    def beside(self, about: Part, sort: str, field: str, old: str) -> Part:
+    def beside(self, about: DocumentPart, sort: str, field: str, old: str) -> DocumentPart:
         """Return the list of ES in a file for each language, as a field.
 
         Args:
@@ -172,11 +172,11 @@ class _AgentReader:
         found = self.document(file)
         if found is None:
             file, found = about.place, about.get(old)
-        return Part(self.agent, file, {field: found})
+        return DocumentPart(self.agent, file, {field: found})
 
     # ---------------------------------------------------------------------------- entities
 
-    def entity(self, about: Part, inside: Part, field: str) -> None:
+    def entity(self, about: DocumentPart, inside: DocumentPart, field: str) -> None:
         """Add an entity, as ES describes it, whose values are a field of another object."""
         agent, name, place = self.agent, about.text("name"), inside.at(field)
         values: dict[str, tuple[str, ...]] = {}
@@ -221,7 +221,7 @@ class _AgentReader:
 
     # ----------------------------------------------------------------------------- intents
 
-    def intent_of_es(self, about: Part) -> None:
+    def intent_of_es(self, about: DocumentPart) -> None:
         parameters = [
             found
             for response in about.objects("responses")
@@ -242,12 +242,17 @@ class _AgentReader:
         for parameter in given.objects("parameters"):
             id_, type_ = parameter.get("id"), parameter.get("entityType")
             fields = {**parameter.fields, "name": id_, "dataType": type_}
-            parameters.append(Part(self.agent, parameter.place, fields))
+            parameters.append(DocumentPart(self.agent, parameter.place, fields))
         inside = self.file(f"{name.rpartition('/')[0]}/trainingPhrases/{self.locale}.json")
         phrases = inside.objects("trainingPhrases")
-        self.intent(Part(self.agent, given.place, about), parameters, phrases)
+        self.intent(DocumentPart(self.agent, given.place, about), parameters, phrases)
 
-    def intent(self, about: Part, parameters: Iterable[Part], phrases: Iterable[Part]) -> None:
+    def intent(
+        self,
+        about: DocumentPart,
+        parameters: Iterable[DocumentPart],
+        phrases: Iterable[DocumentPart],
+    ) -> None:
         """Add an intent, as ES describes it."""
         agent = self.agent
         given = str(about.get("name") or PurePosixPath(about.place).stem)
@@ -276,7 +281,7 @@ class _AgentReader:
         of_tool = {"slots": asked, "description": description}
         agent.add_intent(name, sentences, about.place, given, slots, of_tool)
 
-    def parameter(self, given: Part, slots: dict[str, str], asked: dict[str, Any]) -> None:
+    def parameter(self, given: DocumentPart, slots: dict[str, str], asked: dict[str, Any]) -> None:
         name, type_, value = given.text("name"), given.get("dataType"), given.text("value")
         if value.startswith("#"):
             text = f"`{name}` is {value}, of an earlier sentence"
@@ -295,8 +300,8 @@ class _AgentReader:
                 given.leave_out(key, f"`{name}`: {given.get(key)!r}")
 
     def phrase(
-        self, intent: str, phrase: Part, slots: dict[str, str]
-    ) -> tuple[str, Example | None]:
+        self, intent: str, phrase: DocumentPart, slots: dict[str, str]
+    ) -> tuple[str, IntentExample | None]:
         """Return a phrase as a template, and as an example, if somebody said it as it stands."""
         template, said, means, is_twice = "", "", dict[str, tuple[str, str]](), False
         for words, alias, type_ in _parts_of(phrase):
@@ -310,14 +315,14 @@ class _AgentReader:
                 template += plain(words)
             said += words
         is_said = said.strip() and not is_twice and phrase.get("isTemplate") is not True
-        example = Example(intent, said, means, phrase.place) if is_said else None
+        example = IntentExample(intent, said, means, phrase.place) if is_said else None
         return " ".join(template.split()), example
 
 
-def _parts_of(phrase: Part) -> Iterator[tuple[str, str, str]]:
+def _parts_of(phrase: DocumentPart) -> Iterator[tuple[str, str, str]]:
     """Yield the parts of a phrase: words, the parameter that they fill or "", its type."""
     given = {"data": phrase.get("data", phrase.get("parts"))}
-    for part in Part(phrase.assistant, phrase.place, given).objects("data"):
+    for part in DocumentPart(phrase.assistant, phrase.place, given).objects("data"):
         text, type_ = part.text("text"), str(part.get("meta") or "")
         if phrase.get("isTemplate") is not True:
             alias = str(part.get("alias") or part.get("parameterId") or "")
@@ -331,11 +336,11 @@ def _parts_of(phrase: Part) -> Iterator[tuple[str, str, str]]:
         yield text[end:], "", ""
 
 
-def _entity_of_cx(about: Part) -> Part:
+def _entity_of_cx(about: DocumentPart) -> DocumentPart:
     fields = {
         "name": about.get("displayName"),
         "isRegexp": about.get("kind") == "KIND_REGEXP",
         "automatedExpansion": about.get("autoExpansionMode") == "AUTO_EXPANSION_MODE_DEFAULT",
         "allowFuzzyExtraction": about.get("enableFuzzyExtraction"),
     }
-    return Part(about.assistant, about.place, fields)
+    return DocumentPart(about.assistant, about.place, fields)

@@ -58,7 +58,7 @@ class RuleReference:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AlternativeGroup:
     """`(a|b)`; `[a]` has an alternative without anything."""
 
     alternatives: tuple["Sequence_", ...]
@@ -72,13 +72,13 @@ class Permutation:
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class GluePoint:
     """Between a value and letters that are glued to it."""
 
 
-Atom = Letters | Space | ListReference | RuleReference | Group | Permutation | Joint
+Atom = Letters | Space | ListReference | RuleReference | AlternativeGroup | Permutation | GluePoint
 Sequence_ = tuple[Atom, ...]
-SPACE, JOINT = Space(), Joint()
+SPACE, GLUE_POINT = Space(), GluePoint()
 
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _SPECIAL = frozenset("()[]{}<>|;\\")
@@ -98,7 +98,7 @@ def read_template(text: str, *, file: str = "<template>", keeps_empty: bool = Tr
             beside `;`, more than 50 brackets in each other.
 
     >>> read_template("light[s]")
-    (Letters(text='light'), Group(alternatives=((Letters(text='s'),), ())))
+    (Letters(text='light'), AlternativeGroup(alternatives=((Letters(text='s'),), ())))
     """
     text = unicodedata.normalize("NFC", text).replace("’", "'")
     return _TemplateReader(text, file, keeps_empty=keeps_empty).group(0, "")
@@ -140,7 +140,7 @@ class _TemplateReader:
             return (Permutation(sequences),)
         if not self.keeps_empty:
             sequences = tuple(filter(None, sequences)) or ((),)
-        return (Group(tuple(dict.fromkeys(sequences))),)
+        return (AlternativeGroup(tuple(dict.fromkeys(sequences))),)
 
     def atoms(self, character: str, depth: int, closing: str) -> Iterable[Atom]:
         """Return what begins with a character that separates nothing."""
@@ -209,12 +209,12 @@ class _TemplateReader:
         return GenieError(problem, sources={self.file: self.text})
 
 
-def _optional(inner: Sequence_) -> Group:
+def _optional(inner: Sequence_) -> AlternativeGroup:
     match inner:
-        case (Group(alternatives),):
-            return Group(tuple(dict.fromkeys((*alternatives, ()))))
+        case (AlternativeGroup(alternatives),):
+            return AlternativeGroup(tuple(dict.fromkeys((*alternatives, ()))))
         case _:
-            return Group((inner, ()) if inner else ((),))
+            return AlternativeGroup((inner, ()) if inner else ((),))
 
 
 def is_template(text: str) -> bool:
@@ -304,7 +304,7 @@ class UtteranceWriter:
                 may_follow = not self.is_plain and _may_follow_value(text)
                 left = {first, "alphabetic"} if may_follow else {first}
                 return _Edges(frozenset(left), frozenset({last}), False)
-            case Space() | Joint():
+            case Space() | GluePoint():
                 return _Edges(frozenset({"space"}), frozenset({"space"}), False)
             case ListReference():
                 end = "space" if self.is_number(atom) else "value"
@@ -314,7 +314,7 @@ class UtteranceWriter:
                     self._known[name] = _Edges(frozenset(), frozenset(), False)  # of itself
                     self._known[name] = self._edges_of(self.rules(name))
                 return self._known[name]
-            case Group(alternatives):
+            case AlternativeGroup(alternatives):
                 return _either(map(self._edges_of, alternatives))
             case Permutation():
                 return _Edges(frozenset({"space"}), frozenset({"space"}), False)
@@ -365,7 +365,7 @@ class UtteranceWriter:
                 continue
             if isinstance(atom, ListReference) and isinstance(last, Letters) and _is_open(last):
                 if self.is_number(atom):
-                    atoms.append(JOINT)
+                    atoms.append(GLUE_POINT)
                 else:
                     atoms[-1] = Letters(f"{last.text}~")
             atoms.append(atom)
@@ -397,13 +397,15 @@ class UtteranceWriter:
         is_skipped = is_glued and edges.may_be_empty and "letter" in edges.right
         if _JOINED.isdisjoint(edges.left) and not is_skipped:
             return (atom,)
-        if not isinstance(atom, Group) or not (edges.may_be_empty or "space" in edges.left):
-            return JOINT, atom
+        if not isinstance(atom, AlternativeGroup) or not (
+            edges.may_be_empty or "space" in edges.left
+        ):
+            return GLUE_POINT, atom
         ways: list[Sequence_] = []
         for way in atom.alternatives:
             has_joint = (is_skipped and not way) or not _JOINED.isdisjoint(self._edges_of(way).left)
-            ways.append((JOINT, *way) if has_joint else way)
-        return (Group(tuple(ways)),)
+            ways.append((GLUE_POINT, *way) if has_joint else way)
+        return (AlternativeGroup(tuple(ways)),)
 
     # ------------------------------------------------------------------------------- items
 
@@ -427,7 +429,7 @@ class UtteranceWriter:
 
     def _options(self, atom: Atom) -> Sequence[Sequence_]:
         match atom:
-            case Group(alternatives):
+            case AlternativeGroup(alternatives):
                 return alternatives
             case RuleReference(name):
                 return [self.rules(name)]
@@ -444,7 +446,7 @@ class UtteranceWriter:
                     yield QuotedWords((PlainWords(words),))
             case Space():
                 pass
-            case Joint():
+            case GluePoint():
                 yield Optional((QuotedWords((PlainWords(GLUE),)),))
             case ListReference():
                 yield self.say_list(atom)
@@ -454,7 +456,7 @@ class UtteranceWriter:
                     yield from self._choice([said])
                 else:
                     yield said
-            case Group(alternatives):
+            case AlternativeGroup(alternatives):
                 yield from self._choice(alternatives)
             case Permutation():
                 yield from self._choice(_orders(atom))

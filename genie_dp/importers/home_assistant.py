@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.importers.assistant import Assistant, Part, SentenceBlock, chosen_locale
-from genie_dp.importers.source import Source
+from genie_dp.importers.assistant import Assistant, DocumentPart, SentenceBlock, chosen_locale
+from genie_dp.importers.source import ImportSource
 from genie_dp.texts import read_text
 
 Json = Any
@@ -28,7 +28,7 @@ _INTENTS = re.compile(r"^[\"']?intents[\"']?:[ \t]*(\{|(#.*)?\n+[ \t]+\S)", re.M
 _LANGUAGE = re.compile(r"^[\"']?language[\"']?:[ \t]*[\"']?([\w-]+)", re.MULTILINE)
 
 
-def is_home_assistant(source: Source) -> bool:
+def is_home_assistant(source: ImportSource) -> bool:
     """Tell whether a source has sentences for Home Assistant: the shipped ones, or a user's own."""
     path = source.path
     if path is not None and path.is_dir():
@@ -75,7 +75,7 @@ _OF_FILES = {
 }  # fmt: skip
 
 
-def read_home_assistant(source: Source) -> Assistant:
+def read_home_assistant(source: ImportSource) -> Assistant:
     """Return the contents of a folder or a merged file in one language.
 
     Raises:
@@ -120,7 +120,7 @@ def read_home_assistant(source: Source) -> Assistant:
 def _add_folder(home: Assistant, folder: Path) -> None:
     about = home.part({}, "intents.yaml")
     if (folder / about.place).is_file():
-        intents = Source(str(folder / about.place))
+        intents = ImportSource(str(folder / about.place))
         home.files[about.place] = intents.text()
         about = home.part(intents.document(), about.place)
         for name in about.fields:
@@ -134,14 +134,14 @@ def _add_folder(home: Assistant, folder: Path) -> None:
         *(folder / "sentences" / home.locale).rglob("*.yaml"),
     ]
     for path in sorted(places):
-        file, intent = Source(str(path)), path.parent.name
+        file, intent = ImportSource(str(path)), path.parent.name
         combination = about.object(intent).object("slot_combinations").object(path.stem)
         if file.document():
             place = path.relative_to(folder).as_posix()
             _add_file(home, file, place, combination, path.stem, intent)
 
 
-def _add_custom(home: Assistant, folder: Path, source: Source) -> None:
+def _add_custom(home: Assistant, folder: Path, source: ImportSource) -> None:
     """Add the files of a user's own sentences in the language that is asked for."""
     folders = custom_folders(folder)
     if not folders:
@@ -151,7 +151,7 @@ def _add_custom(home: Assistant, folder: Path, source: Source) -> None:
     is_language = list(folders.values()) == [folder]
     home.locale = next(iter(folders)) if is_language else chosen_locale(source, folders)
     for path in _own_files(folders[home.locale]):
-        file, place = Source(str(path)), path.relative_to(folder).as_posix()
+        file, place = ImportSource(str(path)), path.relative_to(folder).as_posix()
         document = file.document()
         language = str(document.get("language", home.locale)) if document else home.locale
         if language != home.locale:
@@ -166,9 +166,9 @@ def _add_custom(home: Assistant, folder: Path, source: Source) -> None:
 
 def _add_file(
     home: Assistant,
-    source: Source,
+    source: ImportSource,
     place: str,
-    combination: Part | None = None,
+    combination: DocumentPart | None = None,
     topic: str = "",
     intent: str = "",
 ) -> None:
@@ -195,7 +195,7 @@ def _add_file(
     _add_blocks(home, [*file.objects("data")], intent, combination, topic)
 
 
-def _list_of(part: Part) -> Mapping[str, Json]:
+def _list_of(part: DocumentPart) -> Mapping[str, Json]:
     """Return a list without what cannot be read of it, which is a mistake (R087)."""
     found = dict(part.fields)
     if "values" in found:
@@ -212,7 +212,7 @@ def _list_of(part: Part) -> Mapping[str, Json]:
     return found
 
 
-def _values_of(part: Part) -> Iterator[Json]:
+def _values_of(part: DocumentPart) -> Iterator[Json]:
     for place, item in part.items("values"):
         if isinstance(item, list) or item is None:
             part.assistant.misshapen(place, "a text", item)
@@ -229,7 +229,7 @@ def _is_number(value: Json) -> bool:
     return is_whole or (is_finite and not isinstance(value, bool))
 
 
-def _constant(value: Json, part: Part) -> Json:
+def _constant(value: Json, part: DocumentPart) -> Json:
     """Return a value that a slot has: a scalar or a list of these; another is a mistake (R087)."""
     inner = value if isinstance(value, list) else [value]
     if any(isinstance(item, Mapping | list) for item in inner):
@@ -240,9 +240,9 @@ def _constant(value: Json, part: Part) -> Json:
 
 def _add_blocks(
     home: Assistant,
-    blocks: Sequence[Part],
+    blocks: Sequence[DocumentPart],
     intent: str,
-    combination: Part | None,
+    combination: DocumentPart | None,
     topic: str,
 ) -> None:
     # Blocks for small recognisers stand beside others, or for themselves.
@@ -257,9 +257,9 @@ def _add_blocks(
 
 def _add_block(
     home: Assistant,
-    block: Part,
+    block: DocumentPart,
     intent: str,
-    combination: Part | None,
+    combination: DocumentPart | None,
     topic: str,
 ) -> None:
     block.leave_out_others(_OF_BLOCKS, "it is not known")

@@ -18,8 +18,8 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.importers.assistant import Assistant, SentenceBlock, free_name
 from genie_dp.importers.hassil import (
+    AlternativeGroup,
     CannotSayError,
-    Group,
     ListReference,
     Permutation,
     RuleReference,
@@ -30,7 +30,7 @@ from genie_dp.importers.hassil import (
     literal,
     read_template,
 )
-from genie_dp.importers.source import Imported, Source, program_of, rows_text, tools_text
+from genie_dp.importers.source import Imported, ImportSource, program_of, rows_text, tools_text
 from genie_dp.languages.calls.tools import read_tools
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.templates.ast import (
@@ -69,7 +69,7 @@ _TYPES_OF_FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class SlotType:
+class SlotDomain:
     """What may stand in a slot; a parameter has the union of several.
 
     Attributes:
@@ -91,11 +91,11 @@ class SlotType:
     formats: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
 
-    def __or__(self, other: "SlotType") -> "SlotType":
-        if self is other or self == SlotType():
+    def __or__(self, other: "SlotDomain") -> "SlotDomain":
+        if self is other or self == SlotDomain():
             return other
         bounds = [t for t in (self, other) if t.least is not None]
-        return SlotType(
+        return SlotDomain(
             tuple(dict.fromkeys((*self.kinds, *other.kinds))),
             min((t.least for t in bounds if t.least is not None), default=None),
             max((t.most for t in bounds if t.most is not None), default=None),
@@ -171,7 +171,7 @@ def _plain(number: float) -> int | float:
 class _ValueCategory:
     """A category of values, with its templates as they are written."""
 
-    type: SlotType
+    type: SlotDomain
     place: str
     templates: list[str] = field(default_factory=list)
 
@@ -190,9 +190,9 @@ class _Command:
     heading: str
     ways: Sequence[tuple[Item, ...]]
     arguments: Mapping[str, str]
-    types: Mapping[str, SlotType]
+    types: Mapping[str, SlotDomain]
 
-    def narrower(self, parameters: Mapping[str, SlotType]) -> Iterator[Note]:
+    def narrower(self, parameters: Mapping[str, SlotDomain]) -> Iterator[Note]:
         """Yield the numbers that are within bounds here, and in others in another template."""
         for name, type_ in self.types.items():
             whole = parameters[name]
@@ -200,7 +200,7 @@ class _Command:
                 text = f"`{name}` is {type_.least:g} to {type_.most:g} in these sentences alone"
                 yield Note(self.place, text, "not checked")
 
-    def lines(self, tool: str, parameters: Mapping[str, SlotType]) -> Iterator[str]:
+    def lines(self, tool: str, parameters: Mapping[str, SlotDomain]) -> Iterator[str]:
         # A parameter of several types says nothing of what its placeholder is.
         unclear = [name for name in sorted(self.types) if "anyOf" in parameters[name].schema()]
         typed = ", ".join(f"{name} : {self.types[name].placeholder}" for name in unclear)
@@ -231,7 +231,7 @@ _RESERVED = {"import", "using", "for", "category"}
 _ANY = "name"  # names whose sort is not known
 
 
-def import_intents(sources: Assistant, source: Source) -> Imported:
+def import_intents(sources: Assistant, source: ImportSource) -> Imported:
     """Return tools and templates that say what an assistant understands.
 
     Args:
@@ -256,7 +256,7 @@ class _Importer:
         self.words: dict[str, tuple[str, list[tuple[Item, ...]]]] = {}
         self.values: dict[str, _ValueCategory] = {}
         self.known: dict[Any, Any] = {}
-        self.parameters: dict[str, dict[str, SlotType]] = {}
+        self.parameters: dict[str, dict[str, SlotDomain]] = {}
         self.slots: dict[str, str] = {}
         self.said_values: dict[str, dict[str, Json]] = {}
         self.contexts: dict[str, list[str]] = {}
@@ -446,7 +446,7 @@ class _BlockImporter:
     def __init__(self, importer: _Importer, block: SentenceBlock):
         self.importer, self.block = importer, block
         self.sources = importer.sources
-        self.types: dict[str, SlotType] = {}  # of placeholders
+        self.types: dict[str, SlotDomain] = {}  # of placeholders
         self.domains = self._domains()
         self.writer = UtteranceWriter(
             self.rule,
@@ -520,7 +520,7 @@ class _BlockImporter:
                     key = ("paths", self._scope_of_rule(name), name)
                     make = partial(self.paths, self.rule(name), (*outer, name))
                     more = self.importer.once(key, make)
-                case Group(alternatives):
+                case AlternativeGroup(alternatives):
                     more = frozenset(itertools.chain(*(self.paths(a, outer) for a in alternatives)))
                 case Permutation(parts):
                     more = self.paths(tuple(itertools.chain(*parts)), outer)
@@ -564,7 +564,7 @@ class _BlockImporter:
             suffix = f"_{_short_of(self.domains)}"
         place = f"{self.place_of(name)}: <{name}>"
         written = []
-        type_ = SlotType()
+        type_ = SlotDomain()
         for items, form in self.grouped(self.ways(utterance)):
             is_child = any(children_of(items[0]))
             of_way = self.type_of(slot, form)
@@ -621,29 +621,29 @@ class _BlockImporter:
         listed = Child(slot, self.importer.once(key, partial(self._add_list, name, found)))
         return Choice(((listed,), (self._placeholder(slot, type_),))) if type_ else listed
 
-    def _placeholder(self, slot: str, type_: SlotType) -> Item:
+    def _placeholder(self, slot: str, type_: SlotDomain) -> Item:
         self.types[slot] = type_ if slot not in self.types else self.types[slot] | type_
         return QuotedWords((Placeholder(slot),))
 
-    def _open_type(self, name: str, found: Mapping[str, Json]) -> SlotType | None:
+    def _open_type(self, name: str, found: Mapping[str, Json]) -> SlotDomain | None:
         """Return the type of what is not listed; None where nothing else may stand there."""
 
-        def made() -> SlotType | None:
+        def made() -> SlotDomain | None:
             if found.get("wildcard"):
-                return SlotType(is_text=True, examples=tuple(found.get("examples", ())))
+                return SlotDomain(is_text=True, examples=tuple(found.get("examples", ())))
             if "range" in found:
                 return self._range_type(name, found["range"])
             form = found.get("format")
             if form in ("number", "integer"):
-                return SlotType((), -math.inf, math.inf, 1 if form == "integer" else None)
-            return SlotType(formats=(form,)) if form else None
+                return SlotDomain((), -math.inf, math.inf, 1 if form == "integer" else None)
+            return SlotDomain(formats=(form,)) if form else None
 
-        type_: SlotType | None = self.importer.once(
+        type_: SlotDomain | None = self.importer.once(
             ("open", self._scope(name, self.block.lists), name), made
         )
         return type_
 
-    def _range_type(self, name: str, given: Mapping[str, Json]) -> SlotType:
+    def _range_type(self, name: str, given: Mapping[str, Json]) -> SlotDomain:
         fractions, place = given.get("fractions"), self.place_of(name)
         whole = int(given.get("step", 1))
         step: float | None = {"halves": 0.5, "tenths": 0.1}.get(str(fractions), whole)
@@ -656,11 +656,11 @@ class _BlockImporter:
                 text = f"numbers are not said in {form}"
                 self.sources.note(f"{place}:lists.{name}", text, "not checked")
         top = float(given["to"]) + (0 if not fractions else 0.5 if fractions == "halves" else 0.9)
-        return SlotType((), float(given["from"]), top, step)
+        return SlotDomain((), float(given["from"]), top, step)
 
     def _say_names(self, name: str, slot: str) -> Item:
         if name != _ANY or not (self.domains or self.importer.domains):
-            return self._placeholder(slot, SlotType((name,)))
+            return self._placeholder(slot, SlotDomain((name,)))
         domains = self.domains or (*self.importer.domains, _ANY)
         category = self.importer.once(("names", domains), partial(self._add_names, domains))
         return Child(slot, category)
@@ -669,14 +669,14 @@ class _BlockImporter:
         category = self.importer.unique_name(f"name_{_short_of(domains)}")
         templates = [rf"{category} := '$x' -> \(x : {kind}) -> x;" for kind in domains]
         place = f"names of {', '.join(domains)}"
-        self.importer.values[category] = _ValueCategory(SlotType(domains), place, templates)
+        self.importer.values[category] = _ValueCategory(SlotDomain(domains), place, templates)
         return category
 
-    def type_of_list(self, name: str) -> SlotType:
+    def type_of_list(self, name: str) -> SlotDomain:
         """Return what a list lets stand in a slot."""
         found = self.list_of(name) or {}
         listed = tuple(map(_hashable, self._values(name, found)[1].values()))
-        return SlotType(constants=listed) | (self._open_type(name, found) or SlotType())
+        return SlotDomain(constants=listed) | (self._open_type(name, found) or SlotDomain())
 
     def _values(
         self, name: str, found: Mapping[str, Json]
@@ -700,7 +700,7 @@ class _BlockImporter:
         templates = [
             _template(category, part, text) for text, said in ways.items() for part in _cut(said)
         ]
-        type_ = SlotType(constants=tuple(map(_hashable, constants.values())))
+        type_ = SlotDomain(constants=tuple(map(_hashable, constants.values())))
         place = f"{self.place_of(name)}: {{{name}}}"
         self.importer.values[category] = _ValueCategory(type_, place, templates)
         return category
@@ -808,9 +808,9 @@ class _BlockImporter:
         for key, items in groups.items():
             yield list(items), tuple(forms[key])
 
-    def type_of(self, slot: str, form: Iterable[tuple[str, str]]) -> SlotType:
+    def type_of(self, slot: str, form: Iterable[tuple[str, str]]) -> SlotDomain:
         """Return what a slot may hold."""
-        type_ = SlotType()
+        type_ = SlotDomain()
         for name, category in form:
             if name == slot:
                 type_ |= self.importer.values[category].type if category else self.types[name]
@@ -818,14 +818,14 @@ class _BlockImporter:
 
     def _arguments(
         self, form: tuple[tuple[str, str], ...], context: Sequence[str]
-    ) -> tuple[dict[str, str], dict[str, SlotType]]:
+    ) -> tuple[dict[str, str], dict[str, SlotDomain]]:
         """Return the arguments of a call, and the types of those that are placeholders."""
         parameters = self.importer.parameters[self.block.intent]
         arguments: dict[str, str] = {}
-        types: dict[str, SlotType] = {}
+        types: dict[str, SlotDomain] = {}
         for slot, category in form:
             type_ = self.type_of(slot, form)
-            parameters[slot] = parameters.get(slot, SlotType()) | type_
+            parameters[slot] = parameters.get(slot, SlotDomain()) | type_
             arguments[slot] = slot if category else f"${slot}"
             if not category:
                 types[slot] = self.types[slot]
@@ -833,8 +833,8 @@ class _BlockImporter:
             name = self.importer.slot_name(slot)
             if name not in arguments:
                 arguments[name] = json.dumps(value, ensure_ascii=False)
-                constant = SlotType(constants=(_hashable(value),))
-                parameters[name] = parameters.get(name, SlotType()) | constant
+                constant = SlotDomain(constants=(_hashable(value),))
+                parameters[name] = parameters.get(name, SlotDomain()) | constant
         asked = [slot for slot in context if slot not in arguments]
         if asked:
             arguments["context"] = json.dumps("+".join(asked))

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.importers.source import FoundTools, Source
+from genie_dp.importers.source import FoundTools, ImportSource
 
 _LINES = 5  # of what a server wrote, which are shown
 _SECONDS = 60.0
 """Until a server has to have answered; those that npx or uvx fetch first take some."""
 
 
-def read_server(source: Source) -> FoundTools:
+def read_server(source: ImportSource) -> FoundTools:
     """Return the answer of a server to `tools/list`, all pages of it.
 
     Args:

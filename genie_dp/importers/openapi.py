@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.importers.source import FoundTools, Source
+from genie_dp.importers.source import FoundTools, ImportSource
 from genie_dp.languages.calls.schema import look_up
 from genie_dp.located import Place
 from genie_dp.templates.review import Note, path_text
@@ -28,7 +28,7 @@ _NOT_SCHEMA = frozenset(
 _DEEPEST, _MOST_MERGES = 24, 2_000  # of a body; what is larger is read as one parameter
 
 
-def read_openapi(source: Source) -> FoundTools:
+def read_openapi(source: ImportSource) -> FoundTools:
     """Return the operations of an OpenAPI document as tools.
 
     Raises:
@@ -49,7 +49,7 @@ def tools_of(document: Json) -> FoundTools:
     >>> [(tool["name"], tool["annotations"]) for tool in found.document["tools"]]
     [('getPet', {'readOnlyHint': True})]
     """
-    reader = _Reader(document)
+    reader = _OpenApiReader(document)
     tools = list(reader.tools())
     kept = {k: document[k] for k in ("components", "definitions") if k in document}
     paths = document.get("paths")
@@ -60,7 +60,7 @@ def tools_of(document: Json) -> FoundTools:
     return FoundTools(found, tuple(reader.notes), reader.places, reader.moved, unnamed)
 
 
-class _Reader:
+class _OpenApiReader:
     def __init__(self, document: Json):
         self.document = document
         self.notes: list[Note] = []
@@ -94,7 +94,7 @@ class _Reader:
             self.note(place, f"nobody asks for {method.upper()}")
             return
         name = self._name(operation, path, method, place)
-        shape = _Shape()
+        shape = _OperationParameters()
         shared = item.get("parameters")
         for given, inside in (
             *_entries(operation.get("parameters"), (*place, "parameters")),
@@ -145,7 +145,7 @@ class _Reader:
             self.note(place, f"it has no operationId, and is called {name}", "guess")
         return name
 
-    def _parameter(self, given: Any, place: Place, shape: "_Shape") -> None:
+    def _parameter(self, given: Any, place: Place, shape: "_OperationParameters") -> None:
         parameter, place = self.resolved(given, place)
         if parameter is None:
             return
@@ -169,7 +169,7 @@ class _Reader:
         self._add(shape, name, home, schema, inside, place, is_required=is_required)
 
     def _add(
-        self, shape: "_Shape", name: str, home: str, schema: Any, inside: Place, place: Place, *,
+        self, shape: "_OperationParameters", name: str, home: str, schema: Any, inside: Place, place: Place, *,
         is_required: bool,
     ) -> None:  # fmt: skip
         """Add a parameter; one that has the name of another gets a new one, which is noted.
@@ -199,7 +199,7 @@ class _Reader:
             beside["examples"] = [*_listed(schema.get("examples")), *examples]
         return {**schema, **beside}
 
-    def _body(self, operation: Json, place: Place, shape: "_Shape") -> None:
+    def _body(self, operation: Json, place: Place, shape: "_OperationParameters") -> None:
         if "requestBody" not in operation:
             return
         body, place = self.resolved(operation["requestBody"], (*place, "requestBody"))
@@ -212,7 +212,9 @@ class _Reader:
         self._add_body(schema, (*place, "content", kind, "schema"), shape,
                        is_required=body.get("required") is True)  # fmt: skip
 
-    def _add_body(self, schema: Any, place: Place, shape: "_Shape", *, is_required: bool) -> None:
+    def _add_body(
+        self, schema: Any, place: Place, shape: "_OperationParameters", *, is_required: bool
+    ) -> None:
         """Add the fields of a body that is an object, else the body as one parameter."""
         self._merges = 0
         whole = self._merged(schema, place, 0)
@@ -285,7 +287,7 @@ class _Reader:
         return (given, place) if isinstance(given, Mapping) else (None, place)
 
 
-class _Shape:
+class _OperationParameters:
     """The parameters of an operation, side by side."""
 
     def __init__(self) -> None:

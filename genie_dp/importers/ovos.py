@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, did_you_mean
-from genie_dp.importers.assistant import TEXT, Assistant, Example, chosen_locale
+from genie_dp.importers.assistant import TEXT, Assistant, IntentExample, chosen_locale
 from genie_dp.importers.hassil import literal, read_template
-from genie_dp.importers.source import Source
+from genie_dp.importers.source import ImportSource
 from genie_dp.locale import DEFAULT
 from genie_dp.located import read_json
 from genie_dp.texts import read_text
@@ -30,13 +30,13 @@ _MARKS = re.compile(r"[;\\~]|[.,:?!]+(?=[\s()\[\]|]|$)")
 _COMMENT = re.compile(r"#+\s+[^\W\d_]|#+[^\W\d_]|//")
 
 
-def is_ovos(source: Source) -> bool:
+def is_ovos(source: ImportSource) -> bool:
     """Tell whether a source is a folder that holds intent files."""
     folder = source.path
     return folder is not None and folder.is_dir() and any(folder.rglob("*.intent"))
 
 
-def read_ovos(source: Source) -> Assistant:
+def read_ovos(source: ImportSource) -> Assistant:
     """Return the contents of a skill of OVOS or Mycroft in one language.
 
     Raises:
@@ -53,7 +53,7 @@ def read_ovos(source: Source) -> Assistant:
     locale = chosen_locale(source, locales)
     name = folder.resolve().name
     skill = Assistant(locale.partition("-")[0].lower(), f"The skill {name} in {locale!r}")
-    reader = _SkillReader(skill, folder)
+    reader = _OvosSkillReader(skill, folder)
     reader.read(by_locale[locale])
     if skill.locale == DEFAULT:  # the language of the tests of old skills
         reader.read_tests(folder / "test" / "intent")
@@ -69,7 +69,7 @@ def _locale_of(path: Path, folder: Path, default: str) -> str:
     return default if path.suffix in (".intent", ".entity", ".voc") else ""
 
 
-class _SkillReader:
+class _OvosSkillReader:
     def __init__(self, skill: Assistant, folder: Path):
         self.skill, self.folder = skill, folder
         self.slots: set[str] = set()
@@ -193,4 +193,4 @@ class _SkillReader:
             elif isinstance(slots, dict):
                 of = {s: (s, str(v)) for s, v in slots.items() if s in self.skill.lists}
                 name = self.skill.tools[intent]
-                self.skill.examples.append(Example(name, test["utterance"], of, place))
+                self.skill.examples.append(IntentExample(name, test["utterance"], of, place))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from genie_dp.importers.registry import import_source
 from genie_dp.importers.skeletons import write_files
-from genie_dp.importers.source import Imported, Source
+from genie_dp.importers.source import Imported, ImportSource
 from genie_dp.locale import DEFAULT, ENDING, begin_words, has_negations, is_language
 from genie_dp.run.stage import Result
 
@@ -43,7 +43,7 @@ class ImportResult(Result):
 
 
 def run(
-    source: Source,
+    source: ImportSource,
     output: Path,
     *,
     kind: str | None = None,
@@ -125,7 +125,7 @@ _MEANINGS = {
 }
 
 
-def review_text(source: Source, imported: Imported) -> str:
+def review_text(source: ImportSource, imported: Imported) -> str:
     """Return REVIEW.md: everything that a person should look at, by sort, with its place."""
     lines = [
         f"# To be reviewed: {source.given}",

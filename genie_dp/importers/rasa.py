@@ -16,9 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.importers.assistant import Assistant, Example, Part, closed_list, open_list
+from genie_dp.importers.assistant import (
+    Assistant,
+    DocumentPart,
+    IntentExample,
+    closed_list,
+    open_list,
+)
 from genie_dp.importers.hassil import literal, plain
-from genie_dp.importers.source import YAML, Source
+from genie_dp.importers.source import YAML, ImportSource
 
 Json = Any
 
@@ -31,25 +37,25 @@ _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 _DOMAIN = {"version", "intents", "entities", "slots", "responses"}
 
 
-def is_rasa(source: Source) -> bool:
+def is_rasa(source: ImportSource) -> bool:
     """Tell whether a source is a folder or a file with training data of Rasa NLU."""
     path = source.path
     return path is not None and any(_has_key(file, "nlu") for _, file in _documents(path))
 
 
-def _documents(path: Path) -> Iterator[tuple[Path, Source]]:
+def _documents(path: Path) -> Iterator[tuple[Path, ImportSource]]:
     """Yield the YAML files of a folder, or the file itself if it is one."""
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
         if not hidden and file.suffix in YAML and file.is_file():
-            yield file, Source(str(file))
+            yield file, ImportSource(str(file))
 
 
-def _has_key(source: Source, *keys: str) -> bool:
+def _has_key(source: ImportSource, *keys: str) -> bool:
     return re.search(rf"(?m)^(?:{'|'.join(keys)})\s*:", source.text()) is not None
 
 
-def read_rasa(source: Source) -> Assistant:
+def read_rasa(source: ImportSource) -> Assistant:
     """Return the contents of training data of Rasa NLU.
 
     Raises:
@@ -136,7 +142,7 @@ class _RasaReader:
 
     # ------------------------------------------------------------------------------- files
 
-    def nlu(self, item: Part, file: str) -> None:
+    def nlu(self, item: DocumentPart, file: str) -> None:
         sort = next((s for s in ("intent", "synonym", "lookup", "regex") if s in item.fields), "")
         name = _text(item.get(sort))
         lines = [*self.lines(item.get("examples"), item.at("examples"), file)]
@@ -220,7 +226,7 @@ class _RasaReader:
                 return None
         return example
 
-    def domain(self, document: Part) -> None:
+    def domain(self, document: DocumentPart) -> None:
         self.declared += _names(document.get("intents"))
         for name in _names(document.get("entities")):
             self.values.setdefault(name, {})
@@ -276,7 +282,7 @@ class _RasaReader:
                 slot: (entity, value or said) for entity, slot, said, value in example.entities
             }
             if len(means) == len(example.entities):
-                assistant.examples.append(Example(name, example.text, means, example.place))
+                assistant.examples.append(IntentExample(name, example.text, means, example.place))
             for slot in means.keys() & self.questions.keys():
                 asked[slot] = {"description": self.questions[slot]}
         if examples:

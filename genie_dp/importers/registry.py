@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.importers.source import YAML, FoundTools, Imported, Source
+from genie_dp.importers.source import YAML, FoundTools, Imported, ImportSource
 from genie_dp.languages.calls.tools import SCHEMAS, read_tools
 from genie_dp.languages.library import Library
 
@@ -38,16 +38,16 @@ class SourceKind:
 
     name: str
     what: str
-    recognizes: Callable[[Source], bool]
-    read: Callable[[Source], "Assistant | FoundTools"]
+    recognizes: Callable[[ImportSource], bool]
+    read: Callable[[ImportSource], "Assistant | FoundTools"]
 
 
-def _is_openapi(source: Source) -> bool:
+def _is_openapi(source: ImportSource) -> bool:
     document = source.document()
     return isinstance(document, Mapping) and bool({"openapi", "swagger"} & document.keys())
 
 
-def _is_tools(source: Source) -> bool:
+def _is_tools(source: ImportSource) -> bool:
     document = source.document()
     if not isinstance(document, Mapping):
         return isinstance(document, list)
@@ -55,7 +55,7 @@ def _is_tools(source: Source) -> bool:
     return bool(is_one or {"tools", "functions", "function"} & document.keys())
 
 
-def _is_server(source: Source) -> bool:
+def _is_server(source: ImportSource) -> bool:
     path = source.path
     if source.is_url or path is not None:
         is_program = path is not None and path.is_file() and os.access(path, os.X_OK)
@@ -64,7 +64,7 @@ def _is_server(source: Source) -> bool:
     return bool(command) and shutil.which(command[0].strip("\"'")) is not None
 
 
-def _late(place: str) -> Callable[[Source], Any]:
+def _late(place: str) -> Callable[[ImportSource], Any]:
     """Return the function of "module:function" of this folder, imported when it is called."""
     module, _, name = place.partition(":")
     return lambda source: getattr(import_module(f"genie_dp.importers.{module}"), name)(source)
@@ -107,7 +107,7 @@ KINDS: tuple[SourceKind, ...] = (
 )  # fmt: skip
 
 
-def kind_of(source: Source, name: str | None = None) -> SourceKind:
+def kind_of(source: ImportSource, name: str | None = None) -> SourceKind:
     """Return the kind of a source, or the one of that name.
 
     Raises:
@@ -136,7 +136,7 @@ def kind_of(source: Source, name: str | None = None) -> SourceKind:
     raise GenieError(Problem("R080", message, hint=hint))
 
 
-def import_source(source: Source, *, kind: str | None = None) -> Imported:
+def import_source(source: ImportSource, *, kind: str | None = None) -> Imported:
     """Return the files that are made of a source.
 
     Args:
@@ -159,7 +159,7 @@ def import_source(source: Source, *, kind: str | None = None) -> Imported:
 
 def is_foreign(given: Path | str) -> bool:
     """Tell whether a library can be had from a source only by importing it: no file has it."""
-    source = Source(str(given))
+    source = ImportSource(str(given))
     path = source.path
     if path is None:
         return _is_server(source)
@@ -169,7 +169,7 @@ def is_foreign(given: Path | str) -> bool:
     return kind is not None and kind.name != "tools"
 
 
-def library_of(source: Source) -> Library:
+def library_of(source: ImportSource) -> Library:
     """Return the library of a source, without a folder that holds it.
 
     Raises:

@@ -19,7 +19,7 @@ YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportSource:
     """Something to import, as a person names it: a file, a folder, a URL or a command.
 
     Attributes:
@@ -50,7 +50,7 @@ class Source:
     def chosen(self, names: Iterable[str]) -> frozenset[str]:
         """Return which of some names are asked for.
 
-        >>> sorted(Source("", only=("todo_*",), without=("*_delete",)).chosen(
+        >>> sorted(ImportSource("", only=("todo_*",), without=("*_delete",)).chosen(
         ...     ["todo_add", "todo_delete", "note_add"]))
         ['todo_add']
 

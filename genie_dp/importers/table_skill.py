@@ -10,7 +10,7 @@ from pathlib import Path
 
 from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.importers.data_types import Column, DataTable, identifier_of
+from genie_dp.importers.data_types import DataTable, InferredColumn, identifier_of
 from genie_dp.skills.model import last_name
 from genie_dp.skills.words import tokenize
 from genie_dp.texts import enum_name, word_set
@@ -47,7 +47,7 @@ def skill_of_tables(
         GenieError: R093, no column has that name.
     """
     _check_copied(tables, copied)
-    return _Writer(name, tables, source, frozenset(copied)).skill()
+    return _TableSkillWriter(name, tables, source, frozenset(copied)).skill()
 
 
 def _check_copied(tables: Sequence[DataTable], copied: Collection[str]) -> None:
@@ -142,7 +142,7 @@ _PARTICIPLES = {"birth": "born", "birthday": "born", "dob": "born", "due": "due"
                 "purchase": "bought", "order": "ordered", "hire": "hired"}  # fmt: skip
 
 
-def phrases_of(column: Column) -> Phrases:
+def phrases_of(column: InferredColumn) -> Phrases:
     """Return part of speech -> phrases of a column.
 
     >>> phrases_of(Column("weight", "weight_kg", "weight", "Measure(kg)"))["more"]
@@ -249,7 +249,7 @@ def _add_date(phrases: Phrases, words: str) -> None:
     phrases["before"] = [f"{verb} before #"]
 
 
-def _is_count(column: Column) -> bool:
+def _is_count(column: InferredColumn) -> bool:
     parts = column.name.split("_")
     is_said = parts[-1] == "count" or parts[0] in ("num", "number", "count", "n")
     return is_said or (column.type == "Number" and english.number_of(column.words) == "pl")
@@ -295,7 +295,7 @@ def _add_amount(phrases: Phrases, words: str, *, is_count: bool) -> None:
     phrases["property"] = [f"{one} of #"]
 
 
-def _add_text(phrases: Phrases, column: Column) -> None:
+def _add_text(phrases: Phrases, column: InferredColumn) -> None:
     words, last = column.words, column.words.split()[-1]
     if column.type == "String" and _is_long(column):
         phrases["verb"] = ["{mentions/mention} #", "{is/are} about #"]
@@ -307,12 +307,12 @@ def _add_text(phrases: Phrases, column: Column) -> None:
         phrases["adjective"] = ["#"]
 
 
-def _is_long(column: Column) -> bool:
+def _is_long(column: InferredColumn) -> bool:
     texts = column.texts[:200]
     return bool(texts) and sum(len(tokenize(t)) for t in texts) > _SHORT * len(texts)
 
 
-class _Writer:
+class _TableSkillWriter:
     """Writes the files of one skill."""
 
     def __init__(
@@ -364,7 +364,7 @@ class _Writer:
         marks = "".join(f"\n    {mark}" for mark in said)
         return f"  list query {_query_name(table)}(\n" + ",\n".join(outputs) + f"){marks};"
 
-    def _output(self, table: DataTable, column: Column) -> str:
+    def _output(self, table: DataTable, column: InferredColumn) -> str:
         kind, _, thing = column.type.partition(" ")
         type_ = f"Entity({self.name}:{thing or table.name})" if kind == "ID" else column.type
         marks = ["#[unique=true]"] if column.type == "ID" else []
@@ -390,7 +390,7 @@ class _Writer:
         self.notes.append(f"`{table.source}.{column.source}` is {type_}{guess}")
         return f"    out {column.name} : {type_}{said}\n      #_[canonical={{{parts}}}]"
 
-    def _enum_words(self, column: Column) -> Iterator[str]:
+    def _enum_words(self, column: InferredColumn) -> Iterator[str]:
         odd = {
             enum_name(text): " ".join(tokenize(text))
             for text in column.texts
@@ -399,7 +399,7 @@ class _Writer:
         if odd:
             yield f"#_[enum={{{', '.join(f'{n}={_quoted(w)}' for n, w in sorted(odd.items()))}}}]"
 
-    def _list(self, table: DataTable, column: Column, name: str) -> str:
+    def _list(self, table: DataTable, column: InferredColumn, name: str) -> str:
         """Write the list of a column's values, if they are to be copied; return its tag."""
         is_text = column.type == "String"
         if is_text and _is_long(column) and not self.copied & {column.name, "all"}:
@@ -418,7 +418,7 @@ class _Writer:
         )
         return f"{self.name}:{name}"
 
-    def _is_copied(self, column: Column) -> bool:
+    def _is_copied(self, column: InferredColumn) -> bool:
         """Tell whether values of a column may stand in the skill."""
         return not self.copied or bool(self.copied & {column.name, "all"})
 

@@ -11,7 +11,7 @@ from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.importers.source import (
     FoundTools,
     Imported,
-    Source,
+    ImportSource,
     program_of,
     rows_text,
     tools_text,
@@ -28,7 +28,7 @@ _TOOLS, _GRAMMAR, _EVAL = "tools.json", "main.genie", "eval.tsv"
 _WHERE = re.compile(r" \((?P<path>\S*)\)$")
 
 
-def read_tools(source: Source) -> FoundTools:
+def read_tools(source: ImportSource) -> FoundTools:
     """Return the tools of a file.
 
     Raises:
@@ -40,7 +40,7 @@ def read_tools(source: Source) -> FoundTools:
     return FoundTools(document)
 
 
-def import_tools(found: FoundTools, source: Source) -> Imported:
+def import_tools(found: FoundTools, source: ImportSource) -> Imported:
     """Return the library and the first templates of tools.
 
     Those with mistakes are left out, if any are without.
@@ -131,7 +131,7 @@ def operation_name(method: str, path: str) -> str:
     return "_".join([verb, "_of_the_".join(nouns[::-1])]) if nouns else verb
 
 
-def _chosen(library: ToolLibrary, source: Source) -> ToolLibrary:
+def _chosen(library: ToolLibrary, source: ImportSource) -> ToolLibrary:
     """Return a library with the tools that a person asks for.
 
     Raises:

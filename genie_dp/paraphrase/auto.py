@@ -93,7 +93,7 @@ class RefusedCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RowParaphrases:
     """What became of one row: paraphrases in the order of the candidates, and the rest.
 
     Attributes:
@@ -117,7 +117,7 @@ class AutoTally:
     candidates_by: Counter[str] = field(default_factory=Counter)
     paraphrases_by: Counter[str] = field(default_factory=Counter)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: RowParaphrases) -> None:
         """Count what became of a row."""
         self.rows += 1
         self.rows_without += not outcome.paraphrases
@@ -145,7 +145,7 @@ def paraphrase_rows(
     *,
     canonical: Callable[[str], str] = lambda program: program,
     predictor: RoundTripParser | None = None,
-) -> Iterator[Outcome]:
+) -> Iterator[RowParaphrases]:
     """Yield what became of each row, in order.
 
     Args:
@@ -170,7 +170,7 @@ def _judge_candidates(
     config: AutoConfig,
     canonical: Callable[[str], str],
     most: int | None,
-) -> Outcome:
+) -> RowParaphrases:
     """Return what becomes of candidates, of which no more are asked for once `most` are good."""
     paraphrases: list[tuple[Example, tuple[str, ...]]] = []
     refused: list[RefusedCandidate] = []
@@ -185,7 +185,7 @@ def _judge_candidates(
             paraphrases.append((row, candidate.made_by))
             if len(paraphrases) == most:
                 break
-    return Outcome(shown_row, tuple(paraphrases), tuple(refused))
+    return RowParaphrases(shown_row, tuple(paraphrases), tuple(refused))
 
 
 def faults_in(
@@ -256,7 +256,9 @@ def _row(
     )
 
 
-def _round_trip(batch: Sequence[Outcome], predictor: RoundTripParser) -> Iterator[Outcome]:
+def _round_trip(
+    batch: Sequence[RowParaphrases], predictor: RoundTripParser
+) -> Iterator[RowParaphrases]:
     sentences = [row.utterance for outcome in batch for row, _ in outcome.paraphrases]
     programs = iter(predictor.predict(sentences) if sentences else ())
     for outcome in batch:

@@ -82,7 +82,7 @@ _AFTER_NOUN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Substitution:
     """One thing that may be replaced: the words, what stands for them, and where it may."""
 
     words: tuple[str, ...]
@@ -94,7 +94,7 @@ class Form:
 class SynonymLexicon(Protocol):
     """What may be said instead, by the first word of it."""
 
-    def starting(self, word: str) -> Sequence[Form]:
+    def starting(self, word: str) -> Sequence[Substitution]:
         """Return the forms whose words begin with that one, in a fixed order."""
         ...
 
@@ -105,7 +105,7 @@ class Site:
 
     start: int
     stop: int
-    form: Form
+    form: Substitution
 
 
 def replace_words(
@@ -174,7 +174,7 @@ def choose_sites(possible: Sequence[Site], rng: random.Random, *, most: int) -> 
 def apply_sites(tokens: Sequence[str], taken: Sequence[Site]) -> str:
     """Return the sentence with the replacements made, and the articles before them right.
 
-    >>> form = Form(("email",), "message", "n")
+    >>> form = Substitution(("email",), "message", "n")
     >>> apply_sites("open an email".split(), [Site(2, 3, form)])
     'open a message'
     """
@@ -193,10 +193,10 @@ def apply_sites(tokens: Sequence[str], taken: Sequence[Site]) -> str:
 # ----------------------------------------------------------------------------- what fits
 
 
-def fits(tokens: Sequence[str], start: int, form: Form) -> bool:
+def fits(tokens: Sequence[str], start: int, form: Substitution) -> bool:
     """Tell whether the words that begin at `start` have the form's part of speech there.
 
-    >>> book = Form(("book",), "reserve", "vb")
+    >>> book = Substitution(("book",), "reserve", "vb")
     >>> fits("book a table".split(), 0, book), fits("the book is out".split(), 1, book)
     (True, False)
     """

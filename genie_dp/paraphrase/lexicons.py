@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.paraphrase.lexical import Form, Role, SynonymLexicon, noun_forms, verb_forms
+from genie_dp.paraphrase.lexical import Role, Substitution, SynonymLexicon, noun_forms, verb_forms
 from genie_dp.resources import data_folder
 from genie_dp.run.files import UNREADABLE, unreadable
 from genie_dp.skills.words import join_tokens
@@ -48,9 +48,9 @@ LexiconEntry = tuple[str, str, str, str]  # word, part of speech, replacement, s
 class WordList:
     """A lexicon that is a list: see `lexical.Lexicon`."""
 
-    forms: Mapping[str, tuple[Form, ...]]
+    forms: Mapping[str, tuple[Substitution, ...]]
 
-    def starting(self, word: str) -> Sequence[Form]:
+    def starting(self, word: str) -> Sequence[Substitution]:
         """Return the forms whose words begin with that one, in the order of the list."""
         return self.forms.get(word, ())
 
@@ -91,14 +91,14 @@ def lexicon_of(entries: Iterable[LexiconEntry]) -> WordList:
     return _word_list(form for entry in entries for form in forms_of(entry))
 
 
-def _word_list(forms: Iterable[Form]) -> WordList:
-    forms_by_word: dict[str, list[Form]] = {}
+def _word_list(forms: Iterable[Substitution]) -> WordList:
+    forms_by_word: dict[str, list[Substitution]] = {}
     for form in dict.fromkeys(forms):
         forms_by_word.setdefault(form.words[0], []).append(form)
     return WordList({first: tuple(forms) for first, forms in forms_by_word.items()})
 
 
-def forms_of(entry: LexiconEntry) -> Iterator[Form]:
+def forms_of(entry: LexiconEntry) -> Iterator[Substitution]:
     """Yield the forms of an entry's word, each with that of its replacement."""
     word, part, replacement, source = entry
     pairs: Iterable[tuple[str, str, Role]] = ((word, replacement, cast("Role", part)),)
@@ -107,7 +107,7 @@ def forms_of(entry: LexiconEntry) -> Iterator[Form]:
     elif part == "n":
         pairs = noun_forms(word, replacement)
     for text, other_form, role in pairs:
-        yield Form(tuple(text.split()), other_form, role, source)
+        yield Substitution(tuple(text.split()), other_form, role, source)
 
 
 def read_lexicon(path: Path | str) -> WordList:
@@ -118,7 +118,7 @@ def read_lexicon(path: Path | str) -> WordList:
             cut off or packed otherwise than its name says (R001), or nothing in it that can be
             used (P103).
     """
-    forms: list[Form] = []
+    forms: list[Substitution] = []
     problems: list[Problem] = []
     for number, line in enumerate(_lines(str(path)), 1):
         read = _ppdb_forms if _BAR in line else _tsv_forms
@@ -154,7 +154,7 @@ def _lines(path: str) -> Iterator[str]:
         raise GenieError(unreadable(path, error, code="R001")) from None
 
 
-def _tsv_forms(line: str, file: str, number: int) -> Iterator[Form]:
+def _tsv_forms(line: str, file: str, number: int) -> Iterator[Substitution]:
     if not line.strip() or line.startswith("#"):
         return
     parts = tuple(part.strip() for part in line.split("\t"))
@@ -173,7 +173,7 @@ def _tsv_forms(line: str, file: str, number: int) -> Iterator[Form]:
     yield from forms_of((join_tokens(word), part, join_tokens(replacement), source))
 
 
-def _ppdb_forms(line: str, file: str, number: int) -> Iterator[Form]:
+def _ppdb_forms(line: str, file: str, number: int) -> Iterator[Substitution]:
     fields = [field.strip() for field in line.split(_BAR)]
     tag = re.fullmatch(r"\[([A-Z$.,:/\\-]+)\]", fields[0])
     if len(fields) < 4 or tag is None:
@@ -184,7 +184,7 @@ def _ppdb_forms(line: str, file: str, number: int) -> Iterator[Form]:
     is_equivalent = len(fields) < 6 or fields[5] in _SAME
     is_plain = all(_PLAIN.fullmatch(text) for text in (phrase, paraphrase))
     if is_equivalent and is_plain and phrase != paraphrase:
-        yield Form(tuple(phrase.split()), paraphrase, _role(tag[1]), "ppdb")
+        yield Substitution(tuple(phrase.split()), paraphrase, _role(tag[1]), "ppdb")
 
 
 def _role(tag: str) -> Role:
@@ -206,16 +206,16 @@ class WordNetLexicon:
     """A lexicon that asks WordNet and keeps the answers: see `lexical.Lexicon`."""
 
     wordnet: Any
-    looked_up_forms: dict[str, tuple[Form, ...]] = field(default_factory=dict)
+    looked_up_forms: dict[str, tuple[Substitution, ...]] = field(default_factory=dict)
 
-    def starting(self, word: str) -> Sequence[Form]:
+    def starting(self, word: str) -> Sequence[Substitution]:
         """Return what may stand for a word, in WordNet's order."""
         if word not in self.looked_up_forms:
             is_word = len(word) >= _LEAST_LETTERS and word.isalpha() and word.islower()
             self.looked_up_forms[word] = tuple(self._forms(word)) if is_word else ()
         return self.looked_up_forms[word]
 
-    def _forms(self, word: str) -> Iterator[Form]:
+    def _forms(self, word: str) -> Iterator[Substitution]:
         lemmas = {part: self.wordnet.morphy(word, part) for part in "nvar"}
         lemma_by_part = {part: lemma for part, lemma in lemmas.items() if lemma}
         if len(lemma_by_part) != 1:

@@ -23,9 +23,9 @@ from genie_dp.locale import locale_from
 from genie_dp.paraphrase.auto import (
     AutoConfig,
     AutoTally,
-    Outcome,
     Paraphraser,
     RoundTripParser,
+    RowParaphrases,
     paraphrase_rows,
 )
 from genie_dp.paraphrase.checks import CheckConfig, LanguageCheck
@@ -365,7 +365,7 @@ def _add(seen: SentenceHashes, pairs: Sequence[tuple[int, int]]) -> tuple[Any, A
 
 def _blocks(
     files: Sequence[RowsFile],
-    judged: Callable[[Iterable[Any]], Iterator[Outcome]],
+    judged: Callable[[Iterable[Any]], Iterator[RowParaphrases]],
     *,
     by_rules: bool,
     jobs: int,
@@ -390,7 +390,7 @@ def _blocks(
     yield from make(numbers) if jobs == 1 else in_processes(make, numbers, jobs)
 
 
-def _count_block(outcomes: Iterable[Outcome]) -> ParaphraseBlock:
+def _count_block(outcomes: Iterable[RowParaphrases]) -> ParaphraseBlock:
     tally = AutoTally()
     rows: list[tuple[Example, tuple[str, ...]]] = []
     rejects: list[tuple[str, ...]] = []

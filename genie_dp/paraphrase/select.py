@@ -188,7 +188,7 @@ class SignatureCounts:
 
 
 @dataclass(slots=True)
-class Selection:
+class ChosenRows:
     """The chosen rows in the order of their ranks, and what came of each signature."""
 
     rows: tuple[Example, ...]
@@ -202,7 +202,7 @@ class Selection:
 
 def select(
     rows: Iterable[Example], rules: SelectionRules | None = None, config: SelectConfig | None = None
-) -> Selection:
+) -> ChosenRows:
     """Return the rows to paraphrase; their order is random, but the same for equal rows and seed.
 
     >>> rows = [Example(f"S{n}", f"show {n}", "p", functions=("@a.f",)) for n in range(90)]
@@ -293,11 +293,11 @@ class _Chosen:
             ranks.add(rank)
         return "quota"
 
-    def result(self) -> Selection:
+    def result(self) -> ChosenRows:
         chosen = [(-turned, row) for heap in self.heaps.values() for turned, row in heap]
         for signature, heap in self.heaps.items():
             self.signatures[signature].chosen = len(heap)
-        return Selection(
+        return ChosenRows(
             tuple(row for _, row in sorted(chosen, key=itemgetter(0))), self.signatures
         )
 
@@ -413,7 +413,7 @@ class SelectResult(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Select(Stage):
+class ParaphraseSelection(Stage):
     """Choose synthesized sentences to paraphrase, and put example values in.
 
     ROWS are files or URLs of synthesized rows, as JSON lines, TSV or Parquet. The choice does not
@@ -567,7 +567,7 @@ def _read_rows(paths: Sequence[str], inputs: Inputs) -> Iterator[Example]:
 
 
 def _manifest(
-    config: SelectConfig, rows: Sequence[str], inputs: Inputs, selection: Selection
+    config: SelectConfig, rows: Sequence[str], inputs: Inputs, selection: ChosenRows
 ) -> dict[str, Any]:
     lists = (config.easy, config.hard, config.leave_out, config.categories, config.constants)
     signatures = selection.signatures

@@ -11,7 +11,7 @@ from genie_dp.english.forms import surface
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library
-from genie_dp.paraphrase.typed import FoundValues, Typed, find_values, read_typed
+from genie_dp.paraphrase.typed import FoundValues, TypedWords, find_values, read_typed
 from genie_dp.records import Example, source_of_copy
 from genie_dp.rows import format_of, from_json, read_rows, to_json
 from genie_dp.run.files import no_text, open_input
@@ -115,7 +115,7 @@ def mark_value(token: str, value: str) -> str:
 # ------------------------------------------------------------------------------ back again
 
 
-def find_shown_values(shown_row: ShownRow, typed: str | Typed) -> FoundValues:
+def find_shown_values(shown_row: ShownRow, typed: str | TypedWords) -> FoundValues:
     """Return where the shown values stand in a typed sentence, and which do not."""
     read = read_typed(typed) if isinstance(typed, str) else typed
     return find_values(

@@ -28,7 +28,7 @@ _ENDS = (".", "!", "?")
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedWords:
     """Words of a typed text; a number and its unit stand apart.
 
     Attributes:
@@ -39,7 +39,7 @@ class Typed:
     glued: tuple[bool, ...]
 
 
-def read_typed(text: str) -> Typed:
+def read_typed(text: str) -> TypedWords:
     """Return the lower-case words of a text, without the punctuation at its end.
 
     >>> read_typed("Play “Let it be” for 10-minutes, it's $5.").words
@@ -59,7 +59,7 @@ def read_typed(text: str) -> Typed:
         parts = [part for part in match.groups() if part] if match else [token]
         words.extend(parts)
         glued.extend(index > 0 for index in range(len(parts)))
-    return Typed(tuple(words), tuple(glued))
+    return TypedWords(tuple(words), tuple(glued))
 
 
 _UNSEEN = frozenset(("Cc", "Cf", "Co", "Cs"))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
-from genie_dp.english.frames import Frames, frames_of
+from genie_dp.english.frames import FrameSet, frames_of
 from genie_dp.languages.programs import POLES
 from genie_dp.locale import Words
 from genie_dp.models.vocabulary import Pair
@@ -90,7 +90,7 @@ def _opposites(
     yield " ".join(opposite), _with_other_sign(program, sign)
 
 
-def _by_frames(pair: Pair, frames: Frames) -> Iterator[tuple[str, str]]:
+def _by_frames(pair: Pair, frames: FrameSet) -> Iterator[tuple[str, str]]:
     """Yield the opposite of a row in everyday English, where that has the words of both signs."""
     program, sentence = pair.program, pair.sentence
     (sign,) = (place for place, token in enumerate(program) if _pole(token) in _OPPOSITE)

@@ -62,7 +62,7 @@ JOIN worker ON worker.id = a.worker WHERE worker.key = ? ORDER BY answer.saved D
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TaskSentence:
     """A sentence as it stands in a task.
 
     Attributes:
@@ -116,7 +116,7 @@ class Assignment:
     worker: str
     accepted: float
     touched: float
-    answers: Mapping[int, tuple[Asked, tuple[str, ...]]]
+    answers: Mapping[int, tuple[TaskSentence, tuple[str, ...]]]
 
 
 class AnswerStore:
@@ -255,7 +255,7 @@ class AnswerStore:
                 (number,),
             )
             answers = {
-                place: (Asked(row, sentence, data), tuple(json.loads(texts)))
+                place: (TaskSentence(row, sentence, data), tuple(json.loads(texts)))
                 for place, row, sentence, data, texts in records
             }
             if answers:
@@ -310,7 +310,9 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 # -------------------------------------------------------------------------------- the file
 
 
-def open_store(path: Path, asked: Sequence[Asked], sizes: Sizes | None = None) -> AnswerStore:
+def open_store(
+    path: Path, asked: Sequence[TaskSentence], sizes: Sizes | None = None
+) -> AnswerStore:
     """Return the store at a path, made new or as it was left; further sentences become new tasks.
 
     Args:
@@ -421,10 +423,12 @@ def _prepare(connection: sqlite3.Connection, path: Path, sizes: Sizes | None) ->
     connection.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
 
 
-def _add_sentences(connection: sqlite3.Connection, path: Path, asked: Sequence[Asked]) -> None:
+def _add_sentences(
+    connection: sqlite3.Connection, path: Path, asked: Sequence[TaskSentence]
+) -> None:
     """Add the sentences that are new, as further tasks."""
     old = {
-        row: Asked(row, sentence, data)
+        row: TaskSentence(row, sentence, data)
         for row, sentence, data in connection.execute("SELECT row, sentence, data FROM sentence")
     }
     new_sentences = {asked_sentence.row: asked_sentence for asked_sentence in asked}

@@ -42,7 +42,7 @@ def in_words(status: int, why: str) -> Response:
     return PlainTextResponse(why, status)
 
 
-class Gate:
+class RequestGate:
     """Wraps an app: refuses what no page of ours would send."""
 
     def __init__(

@@ -19,7 +19,7 @@ from genie_dp.resources import data_folder
 from genie_dp.run.page import page_environment
 from genie_dp.serve import writing
 from genie_dp.serve.answer_store import AnswerStore
-from genie_dp.serve.gate import Access, Gate
+from genie_dp.serve.gate import Access, RequestGate
 from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.identity import Signer, Visitor, new_visitor
 from genie_dp.serve.page_requests import add_file, read_form
@@ -249,7 +249,7 @@ def paraphrase_app(
     *,
     hosts: HostRule,
     needs_token: bool = False,
-) -> Gate:
+) -> RequestGate:
     """Return the app, behind its gate.
 
     Args:
@@ -267,7 +267,7 @@ def paraphrase_app(
     add_file(app, "/favicon.ico", b"", "image/x-icon")
     _add_refusals(app, pages)
     access = Access(pages.signer, f"{pages.cookie}_access") if needs_token else None
-    return Gate(app, hosts=hosts, access=access)
+    return RequestGate(app, hosts=hosts, access=access)
 
 
 def _wants_json(request: Request) -> bool:

@@ -14,8 +14,8 @@ from genie_dp.recipe import REQUIRED, setting
 from genie_dp.run.files import refuse_overlap
 from genie_dp.run.stage import Output, Result, tell
 from genie_dp.serve.answer_store import (
-    Asked,
     Sizes,
+    TaskSentence,
     open_store,
     read_store,
     result_columns,
@@ -123,10 +123,10 @@ class ServeTasks(Stage):
         return ServeResult(self.database, answers, workers)
 
 
-def sentences_to_ask(rows: Iterable[ShownRow]) -> list[Asked]:
+def sentences_to_ask(rows: Iterable[ShownRow]) -> list[TaskSentence]:
     """Return sentences as tasks hold them, with the cells of `paraphrase hits`."""
     return [
-        Asked(task["id1"], task["sentence1"], task["data1"])
+        TaskSentence(task["id1"], task["sentence1"], task["data1"])
         for task in paraphrase_tasks(rows, sentences=1)
     ]
 

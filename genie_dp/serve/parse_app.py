@@ -8,10 +8,10 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from genie_dp import __version__
 from genie_dp.resources import data_folder
-from genie_dp.serve.gate import Gate
+from genie_dp.serve.gate import RequestGate
 from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.page_requests import add_file, read_form
-from genie_dp.serve.parse_models import Asked, Context, ParsedReply, Query, Replies
+from genie_dp.serve.parse_models import Context, ParsedReply, ParseOptions, Query, Replies
 from genie_dp.serve.parse_page import docs_page, fragment, page
 from genie_dp.serve.parse_refusals import Refusal, as_json, responses
 from genie_dp.serve.parse_requests import (
@@ -29,7 +29,7 @@ _ANSWERS = 4  # that the page shows
 _MOST_FIELDS = 10  # of a form
 
 
-def parse_app(service: ParseService, *, hosts: HostRule) -> Gate:
+def parse_app(service: ParseService, *, hosts: HostRule) -> RequestGate:
     """Return the app, behind its gate."""
     # The usual page of the interface would load scripts from elsewhere.
     app = FastAPI(
@@ -82,14 +82,14 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
 # ---------------------------------------------------------------------------------- the page
 
 
-class Typed(NamedTuple):
+class FormInput(NamedTuple):
     """What a form has: a sentence, and the reply whose question it answers."""
 
     sentence: str
     context: Context | None
 
 
-async def _read_form(request: Request) -> Typed:
+async def _read_form(request: Request) -> FormInput:
     """Return what was typed."""
     fields, context = await read_form(request, _MOST_FIELDS), None
     try:
@@ -102,15 +102,17 @@ async def _read_form(request: Request) -> Typed:
     sentence = " ".join(fields.get("sentence", "").split())
     # What is refused stands in its field again.
     request.state.typed = sentence
-    return Typed(sentence, context)
+    return FormInput(sentence, context)
 
 
-Form = Annotated[Typed, Depends(_read_form)]
+Form = Annotated[FormInput, Depends(_read_form)]
 
 
 def _add_page(app: FastAPI, service: ParseService) -> None:
-    async def answer(request: Request, typed: Typed) -> ParsedReply:
-        asked = Asked.model_validate({"count": _ANSWERS, "english": True, "context": typed.context})
+    async def answer(request: Request, typed: FormInput) -> ParsedReply:
+        asked = ParseOptions.model_validate(
+            {"count": _ANSWERS, "english": True, "context": typed.context}
+        )
         work = service.parse([typed.sentence], asked, address=address_of(request))
         [reply] = await unless_gone(request, service, work)
         return reply

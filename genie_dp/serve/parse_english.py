@@ -10,7 +10,7 @@ _MOST = 1_000  # programs that are kept
 _PATIENCE = 2.0  # seconds; an answer without English is better than none
 
 
-class English:
+class ProgramDescriber:
     """Says programs in English for one event loop."""
 
     def __init__(

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from genie_dp import __version__
 from genie_dp.languages.library import Parameter, Signature
-from genie_dp.serve.gate import Gate
+from genie_dp.serve.gate import RequestGate
 from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.parse_models import ParsedReply, SentenceQuery
 from genie_dp.serve.parse_requests import behind_gate, logged_refusal_of
@@ -152,7 +152,7 @@ def _typed(parameter: Parameter) -> dict[str, Any]:
 # ----------------------------------------------------------------------------- ways to speak it
 
 
-def mcp_app(service: ParseService, *, hosts: HostRule) -> Gate:
+def mcp_app(service: ParseService, *, hosts: HostRule) -> RequestGate:
     """Return the app that speaks it over HTTP, behind its gate; it keeps no sessions."""
     _keep_quiet()
 

@@ -53,7 +53,7 @@ class Context(BaseModel):
         return Reply("", (), (Answer(self.program, "", "", self.confidence),), self.refused)
 
 
-class Asked(BaseModel):
+class ParseOptions(BaseModel):
     """How sentences are to be parsed."""
 
     model_config = _STRICT
@@ -70,13 +70,13 @@ class Asked(BaseModel):
     )
 
 
-class SentenceQuery(Asked):
+class SentenceQuery(ParseOptions):
     """One sentence to parse."""
 
     sentence: Sentence = Field(description="What somebody says.")
 
 
-class Query(Asked):
+class Query(ParseOptions):
     """Sentences to parse: either one or several."""
 
     sentence: Sentence | None = Field(None, description="One sentence.")

@@ -21,7 +21,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.calls.structure import with_results
 from genie_dp.parser.answers import CONFIRM, MISSING_INPUT, Reply
 from genie_dp.parser.forms import as_calls
-from genie_dp.serve.gate import Gate
+from genie_dp.serve.gate import RequestGate
 from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.parse_models import Names
 from genie_dp.serve.parse_refusals import Refusal, make_refusal, of_status
@@ -77,18 +77,18 @@ class Message(BaseModel):
         return " ".join(map(str, texts))
 
 
-class Function(BaseModel):
+class FunctionDefinition(BaseModel):
     """A function that may be called; only the names in it are looked at."""
 
     name: str
     parameters: dict[str, Any] | None = None
 
 
-class Tool(BaseModel):
+class ToolDefinition(BaseModel):
     """A tool that may be called."""
 
     type: Literal["function"]
-    function: Function
+    function: FunctionDefinition
 
 
 class ChosenFunction(BaseModel):
@@ -108,7 +108,7 @@ class ChatRequest(BaseModel):
 
     model: str
     messages: list[Message] = Field(min_length=1, max_length=_MOST_MESSAGES)
-    tools: list[Tool] | None = Field(
+    tools: list[ToolDefinition] | None = Field(
         None, max_length=_MOST_TOOLS, description="All that may be called; null for any function."
     )
     tool_choice: str | ChosenFunction = Field("auto", union_mode="left_to_right")
@@ -131,7 +131,7 @@ class ChatRequest(BaseModel):
         return choice
 
     @property
-    def offered(self) -> Sequence[Function] | None:
+    def offered(self) -> Sequence[FunctionDefinition] | None:
         """Return what may be called; None for any function."""
         functions = None if self.tools is None else [tool.function for tool in self.tools]
         match self.tool_choice:
@@ -139,7 +139,7 @@ class ChatRequest(BaseModel):
                 return ()
             case ChosenFunction(function=chosen):
                 if functions is None:
-                    return [Function(name=chosen.name)]
+                    return [FunctionDefinition(name=chosen.name)]
                 return [function for function in functions if function.name == chosen.name]
             case _:
                 return functions
@@ -287,12 +287,15 @@ def _value(result: str) -> Any:
         return result
 
 
-def _name_offered(call: Mapping[str, Any], offered: Sequence[Function] | None) -> str | None:
+def _name_offered(
+    call: Mapping[str, Any], offered: Sequence[FunctionDefinition] | None
+) -> str | None:
     """Return the name by which a request offers a call; None where it does not.
 
     OpenAI's names have no dots: "lights_set" is taken for "lights.set", too.
 
-    >>> _name_offered({"name": "@lights.set", "arguments": {}}, [Function(name="lights_set")])
+    >>> light = FunctionDefinition(name="lights_set")
+    >>> _name_offered({"name": "@lights.set", "arguments": {}}, [light])
     'lights_set'
     """
     name = str(call["name"])
@@ -382,7 +385,7 @@ def shape_error(refusal: Refusal) -> JSONResponse:
 # ------------------------------------------------------------------------------------ the app
 
 
-def openai_app(service: ParseService, *, hosts: HostRule) -> Gate:
+def openai_app(service: ParseService, *, hosts: HostRule) -> RequestGate:
     """Return the app, behind its gate."""
     app = FastAPI(
         title="genie-dp chat completions", version=__version__, docs_url=None, redoc_url=None

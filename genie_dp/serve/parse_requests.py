@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import ASGIApp
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.serve.gate import Gate
+from genie_dp.serve.gate import RequestGate
 from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.parse_models import Health
 from genie_dp.serve.parse_refusals import (
@@ -172,7 +172,7 @@ def behind_gate(
     service: ParseService,
     hosts: HostRule,
     refuse: Callable[[int, str], Response] = refuse_as_json,
-) -> Gate:
+) -> RequestGate:
     """Return an app behind its gate, which refuses names, sizes and senders."""
     most_bytes = service.config.limits.body
-    return Gate(app, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse)
+    return RequestGate(app, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse)

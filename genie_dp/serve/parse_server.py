@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import socket
 
     from genie_dp.parser.answers import SentenceParser
-    from genie_dp.serve.parse_english import English
+    from genie_dp.serve.parse_english import ProgramDescriber
     from genie_dp.serve.parse_service import Names, ParseService, ServiceConfig
 
 _OPEN_WARNING = """\
@@ -215,7 +215,7 @@ def run(
 
         own = read_names(names)
 
-    def load() -> "tuple[SentenceParser, English | None]":
+    def load() -> "tuple[SentenceParser, ProgramDescriber | None]":
         from genie_dp.parser.parser import Parser
 
         try:
@@ -244,9 +244,9 @@ def run(
     return serve_parser(load, name, config, tell=tell, api=api, is_stdio=is_stdio, names=own)
 
 
-def _describe_by(inputs: Inputs) -> "English":
+def _describe_by(inputs: Inputs) -> "ProgramDescriber":
     """Return what says programs in English by these templates."""
-    from genie_dp.serve.parse_english import English
+    from genie_dp.serve.parse_english import ProgramDescriber
     from genie_dp.synthesis.describe import Describer
 
     describer = Describer.from_inputs(inputs)
@@ -258,11 +258,11 @@ def _describe_by(inputs: Inputs) -> "English":
             # Templates cannot say every program that the parser can write.
             return None
 
-    return English(describe)
+    return ProgramDescriber(describe)
 
 
 def serve_parser(
-    load: "Callable[[], tuple[SentenceParser, English | None]]",
+    load: "Callable[[], tuple[SentenceParser, ProgramDescriber | None]]",
     model: str,
     config: ParseServerConfig,
     *,

@@ -19,7 +19,7 @@ from genie_dp.serve.parse_batches import (
     ParseWays,
     QueueFullError,
 )
-from genie_dp.serve.parse_english import English
+from genie_dp.serve.parse_english import ProgramDescriber
 from genie_dp.serve.parse_rate import Buckets, RateConfig
 from genie_dp.serve.parse_refusals import make_refusal
 
@@ -94,7 +94,7 @@ class ParseService:
 
     parser: SentenceParser
     config: ServiceConfig
-    english: English | None = None
+    english: ProgramDescriber | None = None
     tally: Tally = field(default_factory=Tally)
     _batcher: Batcher = field(init=False)
     _buckets: Buckets = field(init=False)
@@ -109,7 +109,7 @@ class ParseService:
     async def parse(
         self,
         sentences: Sequence[str],
-        asked: parse_models.Asked,
+        asked: parse_models.ParseOptions,
         *,
         address: str,
     ) -> list[parse_models.ParsedReply]:

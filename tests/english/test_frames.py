@@ -5,7 +5,7 @@ import json
 import pytest
 
 import genie_dp as gd
-from genie_dp.english.frames import PLACES, SECTIONS, Frames, frames_of, read_frames
+from genie_dp.english.frames import PLACES, SECTIONS, FrameSet, frames_of, read_frames
 from genie_dp.errors import GenieError
 from genie_dp.locale import words_of
 from genie_dp.parser.contrast import add_contrast
@@ -43,7 +43,7 @@ def test_there_are_as_many_frames_as_promised():
 @pytest.mark.parametrize("section", SECTIONS)
 def test_what_is_written_for_one_frame_is_written_back(section):
     for meaning in (meaning for meaning in SHIPPED.meanings if meaning.section == section):
-        alone = Frames([meaning])
+        alone = FrameSet([meaning])
         for frame in (*meaning.same, *meaning.opposite):
             sentence = filled(frame)
             for other in alone.same(sentence):
@@ -53,7 +53,7 @@ def test_what_is_written_for_one_frame_is_written_back(section):
 
 def test_the_opposite_of_an_opposite_means_the_same():
     for meaning in SHIPPED.meanings:
-        alone = Frames([meaning])
+        alone = FrameSet([meaning])
         for frame in (frame for frame in meaning.same if frame.is_written):
             sentence = filled(frame)
             known = {*alone.same(sentence), sentence}
@@ -111,7 +111,7 @@ def test_rewrites_are_english(sentence, expected, never):
 
 
 def test_names_stay_as_they_were_typed():
-    frames = Frames(read_frames("[commands]\n\nsend X to Y\n~ shoot Y X\n"))
+    frames = FrameSet(read_frames("[commands]\n\nsend X to Y\n~ shoot Y X\n"))
     typed = ["Shoot", "Bob", "the", "Q3", "Report"]
     assert said(frames.same([x.lower() for x in typed], typed)) == {"send the Q3 Report to Bob"}
 
@@ -137,7 +137,7 @@ def test_mistakes_are_told_all_at_once(text, codes):
 
 def test_a_vague_frame_may_mean_two_things():
     text = "[commands]\n\nplay X\n~ put on X\n\nturn on X\n~ put on X\n"
-    frames = Frames(read_frames(text))
+    frames = FrameSet(read_frames(text))
     assert said(frames.same(["put", "on", "the", "lamp"])) == {"play the lamp", "turn on the lamp"}
 
 

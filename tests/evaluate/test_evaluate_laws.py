@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from genie_dp.errors import GenieError
 from genie_dp.evaluate.counts import EvaluationCounts, PairedCounts, SampledRows, count_rows
 from genie_dp.evaluate.judge import MATCH, TIERS, count_tiers, judge
-from genie_dp.evaluate.result import Intervals, describe_counts, describe_pairs
+from genie_dp.evaluate.result import IntervalEstimator, describe_counts, describe_pairs
 from genie_dp.evaluate.rows import Gold, Prediction
 from genie_dp.evaluate.views import viewer_of
 from genie_dp.languages.base import ProgramView
@@ -183,7 +183,7 @@ def asked(made):
 def result_of(rows, most=1000):
     tally = EvaluationCounts(wrong=SampledRows(most))
     count_rows(rows, viewer_of("sexpr", None), tally)
-    return describe_counts(tally, Intervals(), language="sexpr")
+    return describe_counts(tally, IntervalEstimator(), language="sexpr")
 
 
 @given(outcomes, randoms, st.integers(0, 5))
@@ -234,7 +234,7 @@ def test_a_comparison_is_antisymmetric_and_none_with_itself(one, other):
         comparison = PairedCounts()
         rows = [(gold, (*a, *b)) for (gold, a), (_, b) in zip(first, second, strict=True)]
         count_rows(rows, viewer_of("sexpr", None), EvaluationCounts(), comparison)
-        return describe_pairs(comparison, Intervals(), language="sexpr")
+        return describe_pairs(comparison, IntervalEstimator(), language="sexpr")
 
     same = difference(left, left)
     assert [(t["difference"], t["low"], t["high"]) for t in same["tiers"]] == [(0, 0, 0)] * 5
@@ -250,7 +250,7 @@ def test_a_comparison_is_antisymmetric_and_none_with_itself(one, other):
 @given(st.integers(1, 2000), st.floats(0, 1), st.integers(0, 5))
 def test_an_interval_holds_the_share_and_lies_within_0_and_1(rows, part, seed):
     right = round(part * rows)
-    found = Intervals(seed).share(right, rows)
+    found = IntervalEstimator(seed).share(right, rows)
     assert 0 <= found["low"] <= found["share"] <= found["high"] <= 1
     # Few rows never prove that all are right, or none.
     assert found["high"] - found["low"] > 1 / (rows + 4)
@@ -261,7 +261,7 @@ def test_an_interval_holds_the_share_and_lies_within_0_and_1(rows, part, seed):
 @given(st.integers(20, 500), st.floats(0.2, 0.8))
 def test_intervals_shrink_with_the_root_of_the_rows(rows, part):
     right = round(part * rows)
-    small, large = (Intervals().share(right * k, rows * k) for k in (1, 16))
+    small, large = (IntervalEstimator().share(right * k, rows * k) for k in (1, 16))
     ratio = (small["high"] - small["low"]) / (large["high"] - large["low"])
     assert 2.8 < ratio < 5.6
 
@@ -269,6 +269,6 @@ def test_intervals_shrink_with_the_root_of_the_rows(rows, part):
 @pytest.mark.parametrize(("rows", "share"), [(7, 0.9), (20, 0.5), (50, 0.97)])
 def test_intervals_of_few_rows_hold_the_true_share_as_often_as_they_say(rows, share):
     chance = [comb(rows, k) * share**k * (1 - share) ** (rows - k) for k in range(rows + 1)]
-    held = [Intervals().share(right, rows) for right in range(rows + 1)]
+    held = [IntervalEstimator().share(right, rows) for right in range(rows + 1)]
     covered = sum(p for p, it in zip(chance, held, strict=True) if it["low"] <= share <= it["high"])
     assert covered > 0.9

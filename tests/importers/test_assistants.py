@@ -18,7 +18,7 @@ from genie_dp.errors import GenieError, render_problem
 from genie_dp.importers import registry
 from genie_dp.importers.hassil import literal
 from genie_dp.importers.registry import import_source, kind_of
-from genie_dp.importers.source import Source
+from genie_dp.importers.source import ImportSource
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates.ast import (
     Child,
@@ -42,7 +42,7 @@ ALL = [(kind, case) for kind in KINDS for case in cases(f"imports/{kind}.txt")]
 
 @pytest.mark.parametrize(("kind", "case"), ALL, ids=lambda given: str(given))
 def test_files_become_tools_templates_rows_and_notes(kind, case, golden, tmp_path):
-    source = Source(str(written(tmp_path / "skill", case.input)))
+    source = ImportSource(str(written(tmp_path / "skill", case.input)))
     assert kind_of(source).name == kind
     try:
         imported = import_source(source)
@@ -87,8 +87,8 @@ def source_of(kind: str, root: Path) -> Path:
 def test_a_project_of_each_kind_checks_and_synthesizes(kind, tmp_path, monkeypatch, capsys):
     (tmp_path / "skill").mkdir()
     source, locale = source_of(kind, tmp_path / "skill"), LOCALES.get(kind, "en")
-    assert kind_of(Source(str(source))).name == kind
-    library = registry.library_of(Source(str(source), locale))
+    assert kind_of(ImportSource(str(source))).name == kind
+    library = registry.library_of(ImportSource(str(source), locale))
     asked = [
         "grammar",
         "import",
@@ -119,7 +119,7 @@ def test_a_zip_is_read_as_its_folder(tmp_path):
     with zipfile.ZipFile(tmp_path / "agent.zip", "w") as archive:
         for path in sorted(folder.rglob("*.json")):
             archive.write(path, path.relative_to(folder))
-    one, other = (import_source(Source(str(p))) for p in (folder, tmp_path / "agent.zip"))
+    one, other = (import_source(ImportSource(str(p))) for p in (folder, tmp_path / "agent.zip"))
     assert one.files == other.files
     assert one.notes == other.notes
 
@@ -127,13 +127,13 @@ def test_a_zip_is_read_as_its_folder(tmp_path):
 def test_a_language_is_chosen_or_told(tmp_path):
     files = "@ locale/en-us/a.intent\nhello\n@ locale/de-de/a.intent\nguten tag\n"
     folder = written(tmp_path / "skill", files)
-    german = import_source(Source(str(folder), "de"))
+    german = import_source(ImportSource(str(folder), "de"))
     assert "'guten tag'" in german.files["a.genie"]
     assert german.locale == "de"
     with pytest.raises(GenieError, match=r"R085[\s\S]*it has de-de, en-us"):
-        import_source(Source(str(folder), "fr"))
+        import_source(ImportSource(str(folder), "fr"))
     with pytest.raises(GenieError, match=r"R085[\s\S]*did you mean 'de-de'"):
-        import_source(Source(str(folder), "de-ch"))
+        import_source(ImportSource(str(folder), "de-ch"))
 
 
 def test_words_of_ours_are_english_alone(tmp_path):
@@ -141,7 +141,7 @@ def test_words_of_ours_are_english_alone(tmp_path):
     for name in ("en-US", "de-DE"):
         (tmp_path / f"{name}.json").write_text(json.dumps({"languageModel": model}))
     english, german = (
-        import_source(Source(str(tmp_path / f"{name}.json"))) for name in ("en-US", "de-DE")
+        import_source(ImportSource(str(tmp_path / f"{name}.json"))) for name in ("en-US", "de-DE")
     )
     assert "AMAZON.HelpIntent.genie" in english.files
     assert "AMAZON.HelpIntent.genie" not in german.files
@@ -267,7 +267,7 @@ def test_a_sentence_is_derived_if_and_only_if_the_skill_says_it(tmp_path_factory
     text = "".join(f"{one}\n" for one, _, _ in lines)
     (folder / "do.it.intent").write_text(f"# a comment\n{text}")
     expected = {one for _, ways, _ in lines for one in spoken(ways, "do.it")}
-    found = derived_of(import_source(Source(str(root))).files, root)
+    found = derived_of(import_source(ImportSource(str(root))).files, root)
     assert {one for one in found if one[0]} == expected
 
 
@@ -293,7 +293,7 @@ def test_a_sentence_is_derived_if_and_only_if_the_model_says_it(tmp_path_factory
     model = {"invocationName": "x", "intents": intents, "types": types}
     path = root / "en-US.json"
     path.write_text(json.dumps({"interactionModel": {"languageModel": model}}))
-    assert derived_of(import_source(Source(str(path))).files, root) == expected
+    assert derived_of(import_source(ImportSource(str(path))).files, root) == expected
 
 
 JUNK = st.sampled_from([None, True, 3, "x", "{", "[a](", [], {}, [3], {"name": 3}, ["{x"]])
@@ -324,7 +324,7 @@ def test_whatever_is_in_a_file_is_read_or_told(tmp_path_factory, data):
     path.write_text(json.dumps(document) if is_json else yaml.safe_dump(document))
     for skip_broken in (False, True):
         try:
-            source = Source(str(root), LOCALES.get(kind, "en"), skip_broken)
+            source = ImportSource(str(root), LOCALES.get(kind, "en"), skip_broken)
             imported = import_source(source, kind=kind)
         except GenieError as error:
             codes = {problem.code for problem in error.problems}
@@ -343,7 +343,7 @@ def test_what_is_of_another_kind_is_told(kind, tmp_path):
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04")
     for name in ("empty", "a.txt", "a.zip", "none"):
         with pytest.raises(GenieError, match="R08"):
-            import_source(Source(str(tmp_path / name)), kind=kind)
+            import_source(ImportSource(str(tmp_path / name)), kind=kind)
 
 
 def test_a_damaged_zip_is_told(tmp_path):
@@ -356,7 +356,7 @@ def test_a_damaged_zip_is_told(tmp_path):
     data[start : start + 10] = b"\xff" * 10
     path.write_bytes(bytes(data))
     with pytest.raises(GenieError, match="R081"):
-        import_source(Source(str(path)), kind="dialogflow")
+        import_source(ImportSource(str(path)), kind="dialogflow")
 
 
 def test_literal_words_say_themselves():

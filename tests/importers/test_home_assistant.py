@@ -13,7 +13,7 @@ from genie_dp.importers.hassil import UtteranceWriter, read_template
 from genie_dp.importers.home_assistant import read_home_assistant
 from genie_dp.importers.project import run
 from genie_dp.importers.registry import import_source, kind_of
-from genie_dp.importers.source import Source
+from genie_dp.importers.source import ImportSource
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.templates.ast import Child, SaidWords, write_items
 from genie_dp.templates.cache import load_inputs
@@ -75,7 +75,7 @@ def test_words_with_joints_are_derived_as_hassil_matches_them(block, tmp_path):
     template, *sentences = block
     intents = {"Do": {"data": [{"sentences": [template]}]}}
     content = {"language": "en", "intents": intents, "lists": LISTS}
-    run(Source(merged_file(tmp_path, **content)), tmp_path / "home")
+    run(ImportSource(merged_file(tmp_path, **content)), tmp_path / "home")
     grammar = gd.load_grammar(tmp_path / "home" / "main.genie", tmp_path / "home" / "tools.json")
     derived = [f"{'-+'[bool(gd.explain(s[2:], grammar).readings)]} {s[2:]}" for s in sentences]
     assert derived == sentences
@@ -102,7 +102,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def project(folder, tmp_path_factory):
     output = tmp_path_factory.mktemp("imported") / "home"
-    run(Source(str(folder), "xx"), output)
+    run(ImportSource(str(folder), "xx"), output)
     return output
 
 
@@ -155,8 +155,8 @@ def test_templates_can_be_read_by_people_and_by_us(project):
 
 
 def test_the_merged_file_gives_the_same_templates(folder, tmp_path):
-    source = Source(str(folder), "xx")
-    merged = Source(merged_file(tmp_path, **bridges.merged(read_home_assistant(source))))
+    source = ImportSource(str(folder), "xx")
+    merged = ImportSource(merged_file(tmp_path, **bridges.merged(read_home_assistant(source))))
     assert kind_of(merged).name == kind_of(source).name == "home-assistant"
     one, other = map(import_source, (source, merged))
     assert one.counts == other.counts
@@ -172,18 +172,18 @@ def test_mistakes_are_told_with_file_and_line_or_left_out(folder, tmp_path):
         lists={"glow": {"range": {"from": 1, "to": 2}}}, expansion_rules={"kindle": "k"},
     )  # fmt: skip
     with pytest.raises(GenieError) as caught:
-        import_source(Source(merged))
+        import_source(ImportSource(merged))
     assert [(p.code, p.span.line, p.hint) for p in caught.value.problems] == [
         ("R086", 9, None), ("R086", 10, "did you mean 'kindle'?")
     ]  # fmt: skip
-    imported = import_source(Source(merged, skip_broken=True))
+    imported = import_source(ImportSource(merged, skip_broken=True))
     left = [note for note in imported.notes if note.text.startswith("`")]
     assert [note.path.rpartition(":")[2] for note in left] == [
         f"intents.Lamp.data.0.sentences.{number}" for number in (1, 2, 3)
     ]
     assert "said twice" in left[2].text
     with pytest.raises(GenieError, match="R085"):
-        import_source(Source(str(folder), "xy"))
+        import_source(ImportSource(str(folder), "xy"))
 
 
 def test_what_is_not_checked_is_said(tmp_path):
@@ -193,7 +193,7 @@ def test_what_is_not_checked_is_said(tmp_path):
         {"sentences": ["dim to {5..95,10:haze}"]},
     ]
     merged = merged_file(tmp_path, language="xx", intents={"Dim": {"data": blocks}})
-    notes = import_source(Source(merged)).notes
+    notes = import_source(ImportSource(merged)).notes
     found = {(n.path.rpartition(":")[2], n.text) for n in notes if n.sort == "not checked"}
     assert found == {
         ("intents.Dim.data.0", "`glow` is 5 to 9 in these sentences alone"),
@@ -223,7 +223,7 @@ data: [{sentences: ["sweep {area}"]}]
 
 
 def test_what_is_said_otherwise_is_not_asked_for(tmp_path):
-    source = Source(str(written(tmp_path, SAID_OTHERWISE)), "xx")
+    source = ImportSource(str(written(tmp_path, SAID_OTHERWISE)), "xx")
     tools = json.loads(import_source(source).files["tools.json"])
     required = {t["name"]: t["parameters"].get("required", []) for t in tools["tools"]}
     assert required == {"Dim": ["lamp"], "Sweep": []}
@@ -231,7 +231,7 @@ def test_what_is_said_otherwise_is_not_asked_for(tmp_path):
 
 def test_hassil_finds_the_same(folder, matcher, capsys):
     pytest.importorskip("hassil")
-    sources = read_home_assistant(Source(str(folder), "xx"))
+    sources = read_home_assistant(ImportSource(str(folder), "xx"))
     theirs = bridges.HassilMatcher(sources)
     sampler = bridges.HassilSampler(theirs, HOME, seed=1)
     said = [(text, HOME) for text, _ in (sampler.draw() for _ in range(200))]
@@ -249,7 +249,7 @@ def test_a_text_that_is_a_command_has_commands_as_examples(tmp_path):
         "Sing": [{"sentences": ["sing {what:song}"]}],
     }
     intents, lists = {n: {"data": data} for n, data in blocks.items()}, {"what": {"wildcard": True}}
-    source = Source(merged_file(tmp_path, language="xx", intents=intents, lists=lists))
+    source = ImportSource(merged_file(tmp_path, language="xx", intents=intents, lists=lists))
     tools = json.loads(import_source(source).files["tools.json"])["tools"]
     inputs = {n: part for tool in tools for n, part in tool["parameters"]["properties"].items()}
     assert inputs["late_command"]["examples"] == ["lamp on later", "lamp on"]
@@ -287,7 +287,7 @@ def write_own(folder: Path) -> Path:
     ],
 )
 def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, tmp_path):
-    source = Source(str(write_own(tmp_path) / inside), locale)
+    source = ImportSource(str(write_own(tmp_path) / inside), locale)
     assert kind_of(source).name == "home-assistant"
     imported = import_source(source)
     assert {tool["name"] for tool in json.loads(imported.files["tools.json"])["tools"]} == intents
@@ -300,10 +300,10 @@ def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, 
 def test_public_sentences_are_credited_and_a_home_without_says_where_they_stand(tmp_path):
     intents = {"HassTurnOn": {"data": [{"sentences": ["lamps on"]}]}}
     merged = merged_file(tmp_path, language="en", intents=intents)
-    imported = import_source(Source(merged))
+    imported = import_source(ImportSource(merged))
     assert "Home Assistant authors" in imported.files["main.genie"]
     (tmp_path / "home" / "custom_sentences").mkdir(parents=True)
-    source = Source(str(tmp_path / "home"))
+    source = ImportSource(str(tmp_path / "home"))
     assert kind_of(source).name == "home-assistant"
     with pytest.raises(GenieError, match="no file with sentences") as caught:
         import_source(source)
@@ -325,4 +325,4 @@ def test_mistakes_in_sentences_of_a_home_are_told(change, message, tmp_path):
     folder.mkdir()
     (folder / "Hoover.yaml").write_text((OWN % ("en", "Hoover")).replace(*change))
     with pytest.raises(GenieError, match=message):
-        import_source(Source(str(folder)))
+        import_source(ImportSource(str(folder)))

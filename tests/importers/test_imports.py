@@ -11,7 +11,7 @@ from genie_dp.errors import GenieError
 from genie_dp.importers.openapi import tools_of
 from genie_dp.importers.project import run
 from genie_dp.importers.registry import import_source, kind_of
-from genie_dp.importers.source import Source
+from genie_dp.importers.source import ImportSource
 from genie_dp.languages.calls.tools import read_tools
 from genie_dp.templates.cold_start import cold_start
 from tests.golden import cases
@@ -49,7 +49,7 @@ def test_templates_are_guessed_from_names_and_descriptions(case, golden):
 
 @pytest.mark.parametrize("case", cases("imports/openapi.txt"), ids=str)
 def test_operations_are_tools(case, golden, tmp_path):
-    source = Source(str(written(tmp_path / "api.yaml", case.input)))
+    source = ImportSource(str(written(tmp_path / "api.yaml", case.input)))
     assert kind_of(source).name == "openapi"
     found = tools_of(source.document())
     library = gd.load_library(tmp_path / "api.yaml")
@@ -95,7 +95,7 @@ paths:
   /v1/todos/{id}: {get: {operationId: get}, patch: {}, delete: {operationId: deleteTodo}}
   /v1/todos/{todo_id}/tags: {get: {operationId: get_2}}
 """
-    imported = import_source(Source(str(written(tmp_path / "api.yaml", text))))
+    imported = import_source(ImportSource(str(written(tmp_path / "api.yaml", text))))
     said = {}
     for line in imported.files["main.genie"].splitlines():
         if line.startswith("VP := "):
@@ -114,10 +114,10 @@ paths:
 def test_a_broken_schema_leaves_its_tool_out_and_no_other(tmp_path):
     alone = written(tmp_path / "loop.json", {"tools": [LOOP]})
     with pytest.raises(GenieError, match="Z023"):
-        run(Source(str(alone)), tmp_path / "out")
+        run(ImportSource(str(alone)), tmp_path / "out")
     assert not (tmp_path / "out").exists()
     source = written(tmp_path / "tools.json", {"tools": [LOOP, *TOOLS, 3, {"name": ""}]})
-    result = run(Source(str(source)), tmp_path / "out")
+    result = run(ImportSource(str(source)), tmp_path / "out")
     assert result.imported.counts["tools"] == 2
     told = [*result.lines()]
     assert "holds itself" in told[0]
@@ -152,10 +152,12 @@ components:
 
 
 def test_mistakes_and_warnings_of_a_document_stand_at_their_lines_in_it(tmp_path):
-    as_json = json.dumps(Source(str(written(tmp_path / "x.yaml", SONGS))).document(), indent=1)
+    as_json = json.dumps(
+        ImportSource(str(written(tmp_path / "x.yaml", SONGS))).document(), indent=1
+    )
     for name, document in (("api.yaml", SONGS), ("api.json", as_json)):
         with pytest.raises(GenieError) as caught:
-            import_source(Source(str(written(tmp_path / name, document))))
+            import_source(ImportSource(str(written(tmp_path / name, document))))
         lines = document.split("\n")
         shown = [lines[p.span.line - 1][p.span.column - 1 :] for p in caught.value.problems]
         places = [p.message.rpartition("(")[2].rstrip(")") for p in caught.value.problems]
@@ -185,7 +187,7 @@ def test_names_without_words_and_odd_schemas_are_tools_that_can_be_said(tmp_path
     defs = {"my room": {"enum": ["hall", "attic"]}, "100%": {"type": "integer"}}
     odd_tool = {"name": "odd", "parameters": {"properties": odd, "$defs": defs}}
     source = written(tmp_path / "tools.json", [*tools, odd_tool])
-    result = run(Source(str(source)), tmp_path / "out")
+    result = run(ImportSource(str(source)), tmp_path / "out")
     assert result.imported.counts["tools"] == len(tools) + 1
     library = gd.load_library(tmp_path / "out" / "tools.json")
     types = {p.name: str(p.type) for p in library.tools["odd"].parameters}
@@ -198,7 +200,7 @@ def test_names_without_words_and_odd_schemas_are_tools_that_can_be_said(tmp_path
 
 def test_tools_and_intents_are_chosen_by_their_names(tmp_path, capsys):
     source = str(written(tmp_path / "tools.json", {"tools": [LOOP, *TOOLS]}))
-    chosen = import_source(Source(source, only=("l*",), without=("loop", "lights.*")))
+    chosen = import_source(ImportSource(source, only=("l*",), without=("loop", "lights.*")))
     assert "list_rooms" in chosen.files["tools.json"]
     assert not any(name in chosen.files["tools.json"] for name in ("lights", "loop"))
     assert not any("l" in note.path and "list" not in note.path for note in chosen.notes)
@@ -210,7 +212,7 @@ def test_tools_and_intents_are_chosen_by_their_names(tmp_path, capsys):
     assert "R088" in err
     assert "did you mean 'lights.set'" in err
     nlu = "nlu:\n- intent: stop\n  examples: '- stop it'\n- intent: go\n  examples: '- go on'\n"
-    found = import_source(Source(str(written(tmp_path / "nlu.yml", nlu)), without=("st*",)))
+    found = import_source(ImportSource(str(written(tmp_path / "nlu.yml", nlu)), without=("st*",)))
     assert found.counts["tools"] == 1
     assert "stop" not in found.files["eval.tsv"]
 
@@ -232,7 +234,7 @@ def test_bodies_without_end_and_of_any_size_are_told(tmp_path):
     document = {"openapi": "3.0.0", "paths": paths, "components": {"schemas": found}}
     paths["/stop"] = {"post": {"operationId": "stop"}}
     source = written(tmp_path / "api.json", document)
-    imported = import_source(Source(str(source)))
+    imported = import_source(ImportSource(str(source)))
     assert {s.name: s.problems[0].code for s in imported.skipped} == codes
     assert imported.counts["tools"] == 1
     assert gd.load_library(source).skipped == imported.skipped
@@ -243,7 +245,7 @@ def test_what_is_no_source_is_told(golden, tmp_path):
     for line in case.input.splitlines():
         name, text = json.loads(line)
         with pytest.raises(GenieError) as caught:
-            import_source(Source(str(written(tmp_path / name, text))))
+            import_source(ImportSource(str(written(tmp_path / name, text))))
         shown.append(str(caught.value).splitlines()[0].replace(f"{tmp_path}/", ""))
     golden(case, "\n".join(shown))
 
@@ -259,14 +261,14 @@ def test_a_source_that_is_not_there_or_may_be_a_server_is_told(tmp_path, monkeyp
         ("ls", r"--kind mcp"),
     ):
         with pytest.raises(GenieError, match=message):
-            kind_of(Source(name))
+            kind_of(ImportSource(name))
     with pytest.raises(GenieError, match="did you mean 'openapi'"):
-        kind_of(Source("x"), "openapy")
+        kind_of(ImportSource("x"), "openapy")
 
 
 def test_dates_and_numbers_of_yaml_are_those_of_json(tmp_path):
     text = "tools:\n- {name: f, parameters: {properties: {1: {default: 2020-01-02, type: string}}}}"
-    found = Source(str(written(tmp_path / "a.yaml", text))).document()
+    found = ImportSource(str(written(tmp_path / "a.yaml", text))).document()
     assert found["tools"][0]["parameters"]["properties"] == {
         "1": {"default": "2020-01-02", "type": "string"}
     }
@@ -275,7 +277,7 @@ def test_dates_and_numbers_of_yaml_are_those_of_json(tmp_path):
 def test_without_its_library_a_server_is_told_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(GenieError, match=r"R082[\s\S]*genie_dp\[mcp\]"):
-        import_source(Source(f"{sys.executable} server.py"))
+        import_source(ImportSource(f"{sys.executable} server.py"))
 
 
 SERVER = """
@@ -313,7 +315,7 @@ def test_a_server_may_be_a_program_that_writes_much_and_has_broken_tools(tmp_pat
     pytest.importorskip("mcp")
     program = written(tmp_path / "notes-server", PROGRAM)
     program.chmod(0o755)
-    source = Source(str(program))
+    source = ImportSource(str(program))
     assert kind_of(source).name == "mcp"
     imported = import_source(source)
     assert [skipped.name for skipped in imported.skipped] == ["bad", "worse"]

@@ -11,7 +11,7 @@ import pytest
 
 from genie_dp.augment.values import without_listed
 from genie_dp.errors import GenieError
-from genie_dp.importers.data_types import Column, read_tables
+from genie_dp.importers.data_types import InferredColumn, read_tables
 from genie_dp.importers.skeletons import new_table_skill
 from genie_dp.importers.table_skill import phrases_of
 from genie_dp.languages import get_language
@@ -264,7 +264,9 @@ def test_what_is_said_of_years_and_origins(golden):
     [case], shown = cases("tables/phrases.txt"), []
     for line in case.input.splitlines():
         name, type_ = line.split(": ")
-        shown.append(json.dumps(phrases_of(Column(name.replace(" ", "_"), name, name, type_))))
+        shown.append(
+            json.dumps(phrases_of(InferredColumn(name.replace(" ", "_"), name, name, type_)))
+        )
     golden(case, "\n".join(shown))
 
 

@@ -15,7 +15,7 @@ from nltk.corpus.util import LazyCorpusLoader
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.lexical import (
-    Form,
+    Substitution,
     apply_sites,
     fits,
     fixed_phrases,
@@ -241,8 +241,8 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path, content, problems):
 
 
 def test_a_role_needs_its_neighbours():
-    assert fits(["the", "trip", "is", "over"], 1, Form(("trip",), "journey", "n"))
-    assert not fits(["trip", "advisor"], 0, Form(("trip",), "journey", "n"))
+    assert fits(["the", "trip", "is", "over"], 1, Substitution(("trip",), "journey", "n"))
+    assert not fits(["trip", "advisor"], 0, Substitution(("trip",), "journey", "n"))
 
 
 # ------------------------------------------------------------------------------- WordNet

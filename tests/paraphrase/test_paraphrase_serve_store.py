@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
 from genie_dp.serve.answer_store import (
-    Asked,
     Progress,
     Sizes,
+    TaskSentence,
     open_store,
     read_store,
     result_columns,
@@ -25,7 +25,7 @@ DAY = 24 * 3600.0
 
 
 def asked(count, start=0):
-    return [Asked(f"S{n}", f"sentence {n}", f"data{n}") for n in range(start, start + count)]
+    return [TaskSentence(f"S{n}", f"sentence {n}", f"data{n}") for n in range(start, start + count)]
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def refused(match, opened, *args):
 
 
 def test_sentences_that_changed_or_are_gone_are_named_all_at_once(file, store, tmp_path):
-    changed = [Asked("S0", "other words", "data0"), *asked(4, 1)]
+    changed = [TaskSentence("S0", "other words", "data0"), *asked(4, 1)]
     problems = refused("P202", open_store, file, changed)
     assert [p.message.partition(" of ")[0] for p in problems] == ["sentence 'S0'", "sentence 'S5'"]
     # Of a wrong file not every sentence is named.

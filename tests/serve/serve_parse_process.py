@@ -9,7 +9,7 @@ import click
 from genie_dp.cli.output import show
 from genie_dp.cli.serve import command
 from genie_dp.recipe import settings_of
-from genie_dp.serve.parse_english import English
+from genie_dp.serve.parse_english import ProgramDescriber
 from genie_dp.serve.parse_server import ParseServerConfig, serve_parser
 from tests.serve.serve_parsers import EchoParser, FailingParser, ToolParser
 from tests.server_process import ServerProcess
@@ -56,7 +56,7 @@ def main(kind, *arguments):
         "tool": ToolParser,
         "gated": lambda: FileGatedParser(arguments[0]),
     }[kind]()
-    english = English(lambda code: f"in English: {code}")
+    english = ProgramDescriber(lambda code: f"in English: {code}")
     tell = partial(click.echo, err=True)
     options = options_of(arguments)
     result = serve_parser(

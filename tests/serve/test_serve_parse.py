@@ -15,7 +15,7 @@ from genie_dp import __version__
 from genie_dp.serve.hosts import rule_for
 from genie_dp.serve.parse_app import parse_app
 from genie_dp.serve.parse_batches import BatchConfig
-from genie_dp.serve.parse_english import English
+from genie_dp.serve.parse_english import ProgramDescriber
 from genie_dp.serve.parse_rate import RateConfig
 from genie_dp.serve.parse_refusals import of_status
 from genie_dp.serve.parse_server import outline
@@ -269,7 +269,7 @@ def test_programs_are_said_in_english_once_and_only_where_asked_for(ask):
         said.append(program)
         return None if "two" in program else program.upper()
 
-    browser = ask(english=English(describe, most=2))
+    browser = ask(english=ProgramDescriber(describe, most=2))
     body = {"sentences": ["one", "two", "one"], "english": True}
     for _ in range(2):
         replies = browser.post("/parse", json=body).json()["replies"]
@@ -290,7 +290,7 @@ def test_an_answer_does_not_wait_long_for_its_english_and_the_next_one_has_it(as
         done.set() if "another" in program else go.wait(20)
         return program.upper()
 
-    browser = ask(english=English(describe, patience=0.01))
+    browser = ask(english=ProgramDescriber(describe, patience=0.01))
 
     def english_of(sentence):
         answer = browser.post("/parse", json={"sentence": sentence, "english": True})

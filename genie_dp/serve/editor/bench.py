@@ -28,7 +28,7 @@ Problems = Mapping[str, tuple[Problem, ...]]
 
 
 @dataclass(frozen=True)
-class View:
+class EditorView:
     """What is known at one moment.
 
     Attributes:
@@ -79,7 +79,7 @@ class Bench:
         """
         self.sources, self.texts = sources, texts
         self.language = get_language(sources.language)
-        self.view: View | None = None
+        self.view: EditorView | None = None
         self.is_broken = False  # whether the last check met mistakes
         self.extra: frozenset[Path] = frozenset()
         self._open: Mapping[str, str] = {}
@@ -106,7 +106,7 @@ class Bench:
         def look(library: Library, grammar: Grammar) -> None:
             older = self.view.older if self.view and library.skipped else library
             samples = self._tried[0].samples if self._tried_digest else None
-            self.view = View(self.language, library, grammar, older, samples)
+            self.view = EditorView(self.language, library, grammar, older, samples)
             more.update(self._not_imported(documents, grammar))
             if when_read is not None and not more:
                 when_read()
@@ -227,7 +227,7 @@ class Trial:
         digest: of all texts.
     """
 
-    def __init__(self, view: View):
+    def __init__(self, view: EditorView):
         self.view = view
         self.templates = {template.id: template for template in view.grammar.templates}
         digest = hashlib.sha256(view.language.name.encode())

@@ -6,7 +6,7 @@ from typing import Literal
 
 from genie_dp.languages import types as ty
 from genie_dp.languages.library import Parameter, Signature
-from genie_dp.serve.editor.bench import View
+from genie_dp.serve.editor.bench import EditorView
 from genie_dp.serve.editor.cursor import COMPARISONS, Cursor, cursor_at
 from genie_dp.serve.editor.skill_cursor import SkillCursor, skill_cursor_at
 from genie_dp.skills.annotations import DERIVED_PARTS, PARTS
@@ -20,7 +20,7 @@ _LAMBDA = ("\\", "λ")
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class CompletionItem:
     """Something that can be written.
 
     Attributes:
@@ -39,13 +39,13 @@ class Completion:
 class Completions:
     """What can be written, in place of what was typed of it."""
 
-    items: tuple[Completion, ...]
+    items: tuple[CompletionItem, ...]
     typed: str
 
 
-def complete(text: str, offset: int, view: View, *, is_skill: bool) -> Completions:
+def complete(text: str, offset: int, view: EditorView, *, is_skill: bool) -> Completions:
     """Return what can be written at a place of a template file, or of a skill.tt."""
-    items: Iterable[Completion]
+    items: Iterable[CompletionItem]
     if is_skill:
         skill_cursor = skill_cursor_at(text, offset)
         typed, items = skill_cursor.typed, _in_skill(skill_cursor, view)
@@ -59,14 +59,14 @@ def complete(text: str, offset: int, view: View, *, is_skill: bool) -> Completio
 # ------------------------------------------------------------------------- template files
 
 
-def _in_templates(cursor: Cursor, view: View) -> Iterator[Completion]:
+def _in_templates(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     match cursor.part:
         case "start":
             for word in ("category", "import", "using", "for"):
-                yield Completion(word, "keyword")
+                yield CompletionItem(word, "keyword")
             yield from _categories(view, with_built_in=False)
         case "kind":
-            yield from (Completion(kind, "keyword") for kind in sorted(view.language.kinds))
+            yield from (CompletionItem(kind, "keyword") for kind in sorted(view.language.kinds))
         case "class":
             yield from _classes(view)
         case "utterance":
@@ -81,24 +81,24 @@ def _in_templates(cursor: Cursor, view: View) -> Iterator[Completion]:
             yield from _body(cursor, view)
 
 
-def _categories(view: View, *, with_built_in: bool) -> Iterator[Completion]:
+def _categories(view: EditorView, *, with_built_in: bool) -> Iterator[CompletionItem]:
     for category in view.grammar.categories.values():
-        yield Completion(
+        yield CompletionItem(
             category.name, "category", f"{category.kind}, {category.description}".strip(" ,")
         )
     for name, kind in BUILT_IN.items() if with_built_in else ():
-        yield Completion(name, "category", f"built in, {kind}")
+        yield CompletionItem(name, "category", f"built in, {kind}")
 
 
-def _utterance(cursor: Cursor, view: View) -> Iterator[Completion]:
+def _utterance(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     if cursor.last() == ":":
         yield from _categories(view, with_built_in=True)
         return
     for name, category in cursor.children.items():
-        yield Completion(f"{name}.det", "child", f"the determiner of {category or 'a table'}")
+        yield CompletionItem(f"{name}.det", "child", f"the determiner of {category or 'a table'}")
     for category_item in _categories(view, with_built_in=True):
         name = _free_name(category_item.label, cursor.children)
-        yield Completion(f"{name}:{category_item.label}", "category", category_item.detail)
+        yield CompletionItem(f"{name}:{category_item.label}", "category", category_item.detail)
 
 
 def _free_name(category: str, children: Iterable[str]) -> str:
@@ -113,7 +113,7 @@ def _free_name(category: str, children: Iterable[str]) -> str:
     return name
 
 
-def _requests(cursor: Cursor, view: View) -> Iterator[Completion]:
+def _requests(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     """Yield what is asked of a child, or said of a phrase (before `:=`), and its values."""
     is_feature = all(word.text != ":=" for word in cursor.before)
     values: dict[str, tuple[str, ...]] = dict(FEATURES if is_feature else REQUESTS)
@@ -123,42 +123,44 @@ def _requests(cursor: Cursor, view: View) -> Iterator[Completion]:
     if cursor.last() in ("=", "|"):
         names = [word.text for word in cursor.before if word.text in values]
         for value in values[names[-1]] if names else ():
-            yield Completion(value, "value", names[-1])
+            yield CompletionItem(value, "value", names[-1])
         return
     for name, allowed in values.items():
-        yield Completion(name, "keyword", "|".join(allowed), f"{name}=")
+        yield CompletionItem(name, "keyword", "|".join(allowed), f"{name}=")
     if not is_feature:
-        yield Completion("gap", "keyword", "what fills the gap", "gap=")
-        yield Completion("after", "keyword", "the words that are left out", "after=")
+        yield CompletionItem("gap", "keyword", "what fills the gap", "gap=")
+        yield CompletionItem("after", "keyword", "the words that are left out", "after=")
 
 
-def _settings(cursor: Cursor, view: View) -> Iterator[Completion]:
+def _settings(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     if cursor.last() == "=":
         if cursor.last(2) not in ("id", "weight"):
-            yield from (Completion(word, "value", cursor.last(2)) for word in ("true", "false"))
+            yield from (CompletionItem(word, "value", cursor.last(2)) for word in ("true", "false"))
         return
-    yield Completion("id", "keyword", "the name of the template", 'id="${1}"')
-    yield Completion("weight", "keyword", "its share among others, 1 if not given", "weight=${1}")
+    yield CompletionItem("id", "keyword", "the name of the template", 'id="${1}"')
+    yield CompletionItem(
+        "weight", "keyword", "its share among others, 1 if not given", "weight=${1}"
+    )
     flags = {"training", "paraphrase"}
     flags |= {name for template in view.grammar.templates for name, _ in template.flags}
     for name in sorted(flags):
-        yield Completion(name, "keyword", "a subset of templates", f"{name}=${{1|true,false|}}")
+        yield CompletionItem(name, "keyword", "a subset of templates", f"{name}=${{1|true,false|}}")
 
 
-def _guard(cursor: Cursor, view: View) -> Iterator[Completion]:
+def _guard(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     if cursor.last() == "." and cursor.last(2) in cursor.children:
         category = cursor.children[cursor.last(2)]
         kind = view.grammar.kind(category)
         own = view.language.attributes.get(kind, frozenset()) if kind else frozenset()
         for name in sorted(own | set(ENGLISH)):
-            yield Completion(name, "parameter", "|".join(GUARDED.get(name, ())))
+            yield CompletionItem(name, "parameter", "|".join(GUARDED.get(name, ())))
         return
     for name, category in cursor.children.items():
-        yield Completion(name, "child", category)
-    yield from (Completion(word, "keyword") for word in ("and", "or", "not", "in"))
+        yield CompletionItem(name, "child", category)
+    yield from (CompletionItem(word, "keyword") for word in ("and", "or", "not", "in"))
 
 
-def _body(cursor: Cursor, view: View) -> Iterator[Completion]:
+def _body(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     call = cursor.call(view.signatures)
     if cursor.typed.startswith("@") or (cursor.before and cursor.before[-1].text == "@"):
         yield from _functions(view)
@@ -172,42 +174,42 @@ def _body(cursor: Cursor, view: View) -> Iterator[Completion]:
         named = [call[0]] if call and is_input else cursor.functions(view.signatures)
         yield from _values(_named(cursor.last(2), named, view.signatures))
         yield from _placeholders(cursor, view)
-        yield from (Completion(n, "child", c) for n, c in cursor.children.items())
+        yield from (CompletionItem(n, "child", c) for n, c in cursor.children.items())
     elif call is not None and cursor.last() in ("(", ","):
         yield from _inputs(*call, view)
     else:
         yield from _anywhere(cursor, view)
 
 
-def _inputs(function: str, given: Container[str], view: View) -> Iterator[Completion]:
+def _inputs(function: str, given: Container[str], view: EditorView) -> Iterator[CompletionItem]:
     for parameter in view.signatures[function].inputs:
         if parameter.name not in given:
             is_required = "required" if parameter.is_required else "optional"
             detail = f"{parameter.type}, {is_required}"
-            yield Completion(parameter.name, "parameter", detail, f"{parameter.name} = ")
+            yield CompletionItem(parameter.name, "parameter", detail, f"{parameter.name} = ")
 
 
-def _anywhere(cursor: Cursor, view: View) -> Iterator[Completion]:
+def _anywhere(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     """Yield what has a name in a body: children, placeholders, functions, their outputs."""
     signatures = view.signatures
-    yield from (Completion(n, "child", c) for n, c in cursor.children.items())
+    yield from (CompletionItem(n, "child", c) for n, c in cursor.children.items())
     yield from _placeholders(cursor, view)
     for signature in signatures.values():
         if signature.class_name == cursor.class_name:
-            yield Completion(signature.name, "function", signature_line(signature))
+            yield CompletionItem(signature.name, "function", signature_line(signature))
     for function in cursor.functions(signatures):
         for parameter in signatures[function].outputs:
-            yield Completion(parameter.name, "parameter", f"{parameter.type} of {function}")
+            yield CompletionItem(parameter.name, "parameter", f"{parameter.type} of {function}")
     if not signatures:  # the names of a language whose functions are not called with @
-        yield from (Completion(name, "function") for name in view.library.names())
+        yield from (CompletionItem(name, "function") for name in view.library.names())
 
 
-def _placeholders(cursor: Cursor, view: View) -> Iterator[Completion]:
+def _placeholders(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     """Yield the parameters of the lambda; without one, the placeholders themselves."""
     for name, type_ in cursor.parameters.items():
-        yield Completion(name, "parameter", type_)
+        yield CompletionItem(name, "parameter", type_)
     if view.language.infers_types and not cursor.parameters:
-        yield from (Completion(f"${name}", "parameter") for name in cursor.placeholders)
+        yield from (CompletionItem(f"${name}", "parameter") for name in cursor.placeholders)
 
 
 def _named(
@@ -220,27 +222,27 @@ def _named(
             yield parameter
 
 
-def _values(parameters: Iterable[Parameter]) -> Iterator[Completion]:
+def _values(parameters: Iterable[Parameter]) -> Iterator[CompletionItem]:
     for parameter in parameters:
         type_ = parameter.type
         while isinstance(type_, ty.Array):
             type_ = type_.element
         if isinstance(type_, ty.Enum):
-            yield from (Completion(value, "value", parameter.name) for value in type_.values)
+            yield from (CompletionItem(value, "value", parameter.name) for value in type_.values)
         elif type_ == ty.BOOLEAN:
-            yield from (Completion(word, "value", parameter.name) for word in ("true", "false"))
+            yield from (CompletionItem(word, "value", parameter.name) for word in ("true", "false"))
 
 
-def _functions(view: View) -> Iterator[Completion]:
+def _functions(view: EditorView) -> Iterator[CompletionItem]:
     for signature in view.signatures.values():
-        yield Completion(signature.qualified, "function", signature_line(signature))
+        yield CompletionItem(signature.qualified, "function", signature_line(signature))
     yield from _classes(view)
 
 
-def _classes(view: View) -> Iterator[Completion]:
+def _classes(view: EditorView) -> Iterator[CompletionItem]:
     for skills in view.skills():
         for name in skills.class_names():
-            yield Completion(f"@{name}", "class", skills.class_phrase(name))
+            yield CompletionItem(f"@{name}", "class", skills.class_phrase(name))
 
 
 def signature_line(signature: Signature) -> str:
@@ -263,48 +265,50 @@ _MEMBERS = {
 }
 
 
-def _in_skill(cursor: SkillCursor, view: View) -> Iterator[Completion]:
+def _in_skill(cursor: SkillCursor, view: EditorView) -> Iterator[CompletionItem]:
     match cursor.place:
         case "class":
             yield from _classes(view)
         case "member":
-            yield from (Completion(name, "keyword", "", text) for name, text in _MEMBERS.items())
+            yield from (
+                CompletionItem(name, "keyword", "", text) for name, text in _MEMBERS.items()
+            )
         case "parameter":
             words = ("req", "opt") if cursor.last == "in" else ("in req", "in opt", "out")
-            yield from (Completion(word, "keyword") for word in words)
+            yield from (CompletionItem(word, "keyword") for word in words)
         case "type":
             yield from _types(cursor.last, view)
         case "dimension":
             for name, unit in view.units.dimensions.items():
-                yield Completion(name, "type", f"its base unit is {unit}")
+                yield CompletionItem(name, "type", f"its base unit is {unit}")
         case "unit":
             yield from _units(view)
         case "annotation":
-            yield from (Completion(n, "keyword", "", f"{n}=") for n in sorted(ANNOTATIONS))
+            yield from (CompletionItem(n, "keyword", "", f"{n}=") for n in sorted(ANNOTATIONS))
         case "phrase":
-            yield from (Completion(part, "keyword", "", f'{part}=["$1"]') for part in PARTS)
+            yield from (CompletionItem(part, "keyword", "", f'{part}=["$1"]') for part in PARTS)
         case "string" if cursor.annotation in ("string_values", "accepts"):
             for name, listed in {**view.older.value_lists, **view.library.value_lists}.items():
-                yield Completion(name, "value", f"{len(listed.values)} values")
+                yield CompletionItem(name, "value", f"{len(listed.values)} values")
 
 
-def _types(constructor: str, view: View) -> Iterator[Completion]:
+def _types(constructor: str, view: EditorView) -> Iterator[CompletionItem]:
     """Yield types, or what may stand in the brackets of a type such as Measure(..)."""
     match constructor:
         case "Entity":
             kinds = view.older.entity_types.keys() | view.library.entity_types.keys()
-            yield from (Completion(name, "type") for name in sorted(kinds))
+            yield from (CompletionItem(name, "type") for name in sorted(kinds))
         case "Measure":
             yield from _units(view)
         case "Enum":
             return
         case _:
             for name in (*ty.BASICS, *ty.ALIASES):
-                yield Completion(name, "type")
+                yield CompletionItem(name, "type")
             for name in ("Enum", "Array", "Entity", "Measure"):
-                yield Completion(name, "type", "", f"{name}(${{1}})")
+                yield CompletionItem(name, "type", "", f"{name}(${{1}})")
 
 
-def _units(view: View) -> Iterator[Completion]:
+def _units(view: EditorView) -> Iterator[CompletionItem]:
     for unit in view.units.by_name.values():
-        yield Completion(unit.name, "type", f"like {unit.base}")
+        yield CompletionItem(unit.name, "type", f"like {unit.base}")

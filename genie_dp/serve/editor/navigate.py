@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.serve.editor.bench import Bench, View, real_path
-from genie_dp.serve.editor.places import Range, Text, places_of_category, places_of_function
+from genie_dp.serve.editor.bench import Bench, EditorView, real_path
+from genie_dp.serve.editor.places import DocumentText, Range, places_of_category, places_of_function
 from genie_dp.serve.editor.shown import Named
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.grammar import BUILT_IN
@@ -18,7 +18,7 @@ Place = tuple[str, Range]
 _NAME = re.compile(r"[^\W\d]\w*\Z")
 
 
-def definitions(named: Named, file: str, bench: Bench, view: View) -> list[Place]:
+def definitions(named: Named, file: str, bench: Bench, view: EditorView) -> list[Place]:
     """Return where something is declared; of a category at its declaration, its templates."""
     match named.sort:
         case "category":
@@ -56,7 +56,7 @@ def definitions(named: Named, file: str, bench: Bench, view: View) -> list[Place
             return []
 
 
-def references(named: Named, bench: Bench, view: View) -> Iterator[Place]:
+def references(named: Named, bench: Bench, view: EditorView) -> Iterator[Place]:
     """Yield all places that name a category, a function or a class."""
     for file in template_files(view):
         source = bench.source(file)
@@ -67,7 +67,12 @@ def references(named: Named, bench: Bench, view: View) -> Iterator[Place]:
 
 
 def rename_category(
-    named: Named, new_name: str, bench: Bench, view: View, *, is_writable: Callable[[Path], bool]
+    named: Named,
+    new_name: str,
+    bench: Bench,
+    view: EditorView,
+    *,
+    is_writable: Callable[[Path], bool],
 ) -> list[Place]:
     """Return the places where another name has to be written.
 
@@ -88,7 +93,7 @@ def rename_category(
     return places
 
 
-def check_renamable(named: Named, view: View) -> None:
+def check_renamable(named: Named, view: EditorView) -> None:
     """Refuse what cannot be renamed.
 
     Raises:
@@ -100,7 +105,7 @@ def check_renamable(named: Named, view: View) -> None:
         raise _refusal(f"no file declares the category {named.name!r}", "declare it first")
 
 
-def template_files(view: View) -> Iterator[str]:
+def template_files(view: EditorView) -> Iterator[str]:
     """Yield the template files of a grammar, each once."""
     files = {real_path(file): file for file in view.grammar.sources if file.endswith(".genie")}
     yield from files.values()
@@ -110,7 +115,7 @@ def _refusal(message: str, hint: str) -> GenieError:
     return GenieError(Problem("R070", message, hint=hint))
 
 
-def _of_category(named: Named, file: str, bench: Bench, view: View) -> list[Place]:
+def _of_category(named: Named, file: str, bench: Bench, view: EditorView) -> list[Place]:
     declared: list[Place] = []
     uses: list[Place] = []
     category = view.grammar.categories.get(named.name)
@@ -123,12 +128,12 @@ def _of_category(named: Named, file: str, bench: Bench, view: View) -> list[Plac
         return declared
     for template in view.grammar.templates:
         if template.category == named.name and template.span is not None:
-            start, _ = Text(bench.source(template.span.file)).range_of(template.span)
+            start, _ = DocumentText(bench.source(template.span.file)).range_of(template.span)
             uses.append((template.span.file, (start, start + len(named.name))))
     return uses
 
 
-def _of_placeholder(named: Named, file: str, bench: Bench, view: View) -> list[Place]:
+def _of_placeholder(named: Named, file: str, bench: Bench, view: EditorView) -> list[Place]:
     """Return where a placeholder is said; from there, the parameter that it gives a value to."""
     if named.first is not None and named.first != named.place:
         return [(file, named.first)]
@@ -137,7 +142,9 @@ def _of_placeholder(named: Named, file: str, bench: Bench, view: View) -> list[P
     return [] if found is None else [found]
 
 
-def _in_skills(function: str, parameter: str | None, bench: Bench, view: View) -> Place | None:
+def _in_skills(
+    function: str, parameter: str | None, bench: Bench, view: EditorView
+) -> Place | None:
     for skills in view.skills():
         found = skills.find(function)
         if found is None or found.span is None:
@@ -169,7 +176,7 @@ def _class_span(name: str, skills: SkillLibrary) -> Span | None:
 def _name_in(span: Span, name: str, bench: Bench) -> Range:
     """Return where a name stands in what declares it."""
     source = bench.source(span.file)
-    start, end = Text(source).range_of(span)
+    start, end = DocumentText(source).range_of(span)
     match = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])").search(source, start)
     if match is None or match.start() > max(end, start + 200):
         return start, start

@@ -18,7 +18,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Text:
+class DocumentText:
     r"""A text whose places can be asked in all ways of counting.
 
     Lines end with `\n` alone, as spans count them.
@@ -38,7 +38,7 @@ class Text:
     def position(self, offset: int) -> tuple[int, int]:
         r"""Return the line and the column of a character as editors count them, both from 0.
 
-        >>> Text("a\n\U0001f600b").position(3)
+        >>> DocumentText("a\n\U0001f600b").position(3)
         (1, 2)
         """
         line = bisect_right(self._starts, offset) - 1
@@ -47,7 +47,7 @@ class Text:
     def offset(self, line: int, column: int) -> int:
         r"""Return the character at a place; beyond the end of a line its end.
 
-        >>> text = Text("a\n\U0001f600b")
+        >>> text = DocumentText("a\n\U0001f600b")
         >>> text.offset(1, 2), text.offset(0, 9), text.offset(7, 0)
         (3, 1, 4)
         """
@@ -65,7 +65,7 @@ class Text:
     def range_of(self, span: Span) -> Range:
         """Return where a span begins and ends; outside of the text, its nearest end.
 
-        >>> Text("ab\\ncd").range_of(Span("x", 2, 1, 2, 3))
+        >>> DocumentText("ab\\ncd").range_of(Span("x", 2, 1, 2, 3))
         (3, 5)
         """
         return self._at(span.line, span.column), self._at(span.end_line, span.end_column)

@@ -11,15 +11,15 @@ from typing import Any
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
-from genie_dp.serve.editor.bench import View
-from genie_dp.serve.editor.complete import Completion, Kind, complete
+from genie_dp.serve.editor.bench import EditorView
+from genie_dp.serve.editor.complete import CompletionItem, Kind, complete
 from genie_dp.serve.editor.navigate import (
     check_renamable,
     definitions,
     references,
     rename_category,
 )
-from genie_dp.serve.editor.places import Text, path_of
+from genie_dp.serve.editor.places import DocumentText, path_of
 from genie_dp.serve.editor.sessions import Editor, Session, range_in
 from genie_dp.serve.editor.shown import Named, describe, named_at
 from genie_dp.serve.editor.sources import FindProject
@@ -238,8 +238,8 @@ class _Asked:
     """
 
     session: Session
-    view: View
-    text: Text
+    view: EditorView
+    text: DocumentText
     offset: int
     is_skill: bool
 
@@ -269,7 +269,7 @@ async def _asked(editor: Editor, params: Any) -> _Asked | None:
     return _Asked(session, view, text, offset, is_skill)
 
 
-def completion_item(item: Completion, place: Any) -> Any:
+def completion_item(item: CompletionItem, place: Any) -> Any:
     """Return a completion as editors show it."""
     from lsprotocol import types
 

@@ -23,8 +23,8 @@ from genie_dp.resources import data_folder
 from genie_dp.run.cache import keep_pickled, load_pickled
 from genie_dp.serve.editor.bench import Bench, Problems, Trial, real_path
 from genie_dp.serve.editor.navigate import Place
-from genie_dp.serve.editor.places import Range, Text, path_of
-from genie_dp.serve.editor.sources import FindProject, Found, Sources, find_sources
+from genie_dp.serve.editor.places import DocumentText, Range, path_of
+from genie_dp.serve.editor.sources import DocumentSources, FindProject, Sources, find_sources
 from genie_dp.synthesis.trials import TriedTemplates
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Session:
     def __init__(self, bench: Bench):
         self.bench = bench
         self.ready = asyncio.Event()
-        self.found: Found | None = None
+        self.found: DocumentSources | None = None
         self.wants_trial = True
         self.published: dict[str, list[Any]] = {}
         self.timer: asyncio.TimerHandle | None = None
@@ -206,7 +206,7 @@ class Editor:
             by_file = {}
         before, session.published = session.published, {}
         for file in sorted(before.keys() | by_file.keys() | mine):
-            text = Text(session.bench.source(file), self.encoding)
+            text = DocumentText(session.bench.source(file), self.encoding)
             shown = [diagnostic(problem, text) for problem in by_file.get(file, ())]
             if shown:
                 session.published[file] = shown
@@ -285,17 +285,17 @@ class Editor:
         """Return places as editors name them."""
         from lsprotocol import types
 
-        texts: dict[str, Text] = {}
+        texts: dict[str, DocumentText] = {}
         found = []
         for file, place in places:
             if file not in texts:
-                texts[file] = Text(session.bench.source(file), self.encoding)
+                texts[file] = DocumentText(session.bench.source(file), self.encoding)
             found.append(types.Location(self.uri_of(file), range_in(texts[file], place)))
         return found
 
-    def text_of(self, uri: str) -> Text:
+    def text_of(self, uri: str) -> DocumentText:
         """Return the text of an open document."""
-        return Text(self.texts[real_path(path_of(uri) or uri)], self.encoding)
+        return DocumentText(self.texts[real_path(path_of(uri) or uri)], self.encoding)
 
     def is_writable(self, file: Path) -> bool:
         """Tell whether a file is the user's: not one that came with the package.
@@ -321,7 +321,7 @@ def _set(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     loop.call_soon_threadsafe(event.set)
 
 
-def diagnostic(problem: Problem, text: Text) -> Any:
+def diagnostic(problem: Problem, text: DocumentText) -> Any:
     """Return a problem as editors show it: message and hint, with its code."""
     from lsprotocol import types
 
@@ -336,7 +336,7 @@ def diagnostic(problem: Problem, text: Text) -> Any:
     )
 
 
-def range_in(text: Text, place: Range) -> Any:
+def range_in(text: DocumentText, place: Range) -> Any:
     """Return a piece of a text as editors name it."""
     from lsprotocol import types
 

@@ -8,7 +8,7 @@ from genie_dp.english.forms import surface
 from genie_dp.errors import GenieError
 from genie_dp.languages.base import Fragment
 from genie_dp.languages.library import Parameter, Signature
-from genie_dp.serve.editor.bench import View
+from genie_dp.serve.editor.bench import EditorView
 from genie_dp.serve.editor.complete import signature_line
 from genie_dp.serve.editor.cursor import Cursor, Word, word_at
 from genie_dp.serve.editor.places import Range
@@ -47,12 +47,12 @@ class Named:
     first: Range | None = None
 
 
-def named_at(text: str, offset: int, view: View, *, is_skill: bool) -> Named | None:
+def named_at(text: str, offset: int, view: EditorView, *, is_skill: bool) -> Named | None:
     """Return what the word at a place names; None where it names nothing that we know."""
     return _in_skill(text, offset) if is_skill else _in_templates(text, offset, view)
 
 
-def _in_templates(text: str, offset: int, view: View) -> Named | None:
+def _in_templates(text: str, offset: int, view: EditorView) -> Named | None:
     found = word_at(text, offset)
     if found is None:
         return None
@@ -87,14 +87,14 @@ def _in_templates(text: str, offset: int, view: View) -> Named | None:
     return None
 
 
-def _placeholder_in_words(offset: int, cursor: Cursor, view: View) -> Named | None:
+def _placeholder_in_words(offset: int, cursor: Cursor, view: EditorView) -> Named | None:
     for name, (start, end) in cursor.placeholders.items():
         if start <= offset <= end:
             return _placeholder(name, (start, end), cursor, view)
     return None
 
 
-def _placeholder(name: str, place: Range, cursor: Cursor, view: View) -> Named:
+def _placeholder(name: str, place: Range, cursor: Cursor, view: EditorView) -> Named:
     """Return what is known of a placeholder: what a lambda says, or what follows from the body."""
     fragment = _compile(cursor, view)
     types = dict(fragment.parameters) if fragment is not None else cursor.parameters
@@ -104,7 +104,7 @@ def _placeholder(name: str, place: Range, cursor: Cursor, view: View) -> Named:
     return Named("placeholder", name, place, type=type_, fills=fills, first=first)
 
 
-def _compile(cursor: Cursor, view: View) -> Fragment | None:
+def _compile(cursor: Cursor, view: EditorView) -> Fragment | None:
     """Return the body of a statement as it is written now; None where it has mistakes."""
     head = f"for @{cursor.class_name};" if cursor.class_name else ""
     parsed, problems = parse_file(f"{head}{cursor.text};")
@@ -116,7 +116,7 @@ def _compile(cursor: Cursor, view: View) -> Fragment | None:
         return None
 
 
-def _category_of(word: Word, cursor: Cursor, view: View) -> str | None:
+def _category_of(word: Word, cursor: Cursor, view: EditorView) -> str | None:
     """Return the category that a word names, or that of the child which it names."""
     if cursor.part == "start" or cursor.last() == "category":
         return word.text if word.text not in ("category", "import", "using") else None
@@ -132,7 +132,7 @@ def _is_before_equal(word: Word, cursor: Cursor) -> bool:
     return following is not None and following.text == "="
 
 
-def _functions_around(word: Word, cursor: Cursor, view: View) -> Iterator[str]:
+def _functions_around(word: Word, cursor: Cursor, view: EditorView) -> Iterator[str]:
     """Yield the functions whose parameter a word may be: of the call it is in, else of any."""
     signatures = view.signatures
     call = cursor.call(signatures) if _is_before_equal(word, cursor) else None
@@ -165,7 +165,7 @@ def _in_skill(text: str, offset: int) -> Named | None:
 # ------------------------------------------------------------------------------------ hover
 
 
-def describe(named: Named, view: View) -> str | None:
+def describe(named: Named, view: EditorView) -> str | None:
     """Return what is said of it, in Markdown; None where nothing is known."""
     match named.sort:
         case "category":
@@ -185,7 +185,7 @@ def describe(named: Named, view: View) -> str | None:
             return None
 
 
-def _category(name: str, view: View) -> str | None:
+def _category(name: str, view: EditorView) -> str | None:
     if name in BUILT_IN:
         return f"`{name}` is built in ({BUILT_IN[name]}): {_BUILT_IN[name]}."
     category = view.grammar.categories.get(name)
@@ -199,7 +199,7 @@ def _category(name: str, view: View) -> str | None:
     return "\n\n".join((head, count, _examples(pairs, view)))
 
 
-def _function(qualified: str, view: View) -> str | None:
+def _function(qualified: str, view: EditorView) -> str | None:
     signature = view.signatures.get(qualified)
     if signature is None:
         return None
@@ -223,7 +223,7 @@ def _full_signature(signature: Signature) -> str:
     return f"{words} {signature.qualified}({given})"
 
 
-def _class(name: str, view: View) -> str | None:
+def _class(name: str, view: EditorView) -> str | None:
     for skills in view.skills():
         skill_class = skills.classes.get(name[1:])
         if skill_class is not None:
@@ -233,7 +233,7 @@ def _class(name: str, view: View) -> str | None:
     return None
 
 
-def _parameter(name: str, function: str, view: View) -> str:
+def _parameter(name: str, function: str, view: EditorView) -> str:
     signature = view.signatures[function]
     parameter = signature.parameter(name)
     if parameter is None:
@@ -247,7 +247,7 @@ def _parameter(name: str, function: str, view: View) -> str:
     return "  \n".join(lines)
 
 
-def _placeholder_lines(named: Named, view: View) -> str | None:
+def _placeholder_lines(named: Named, view: EditorView) -> str | None:
     lines = [f"`{named.name} : {named.type}`"] if named.type else []
     function, _, parameter = named.fills.partition(":")
     if function in view.signatures:
@@ -255,7 +255,7 @@ def _placeholder_lines(named: Named, view: View) -> str | None:
     return "\n\n".join(lines) or None
 
 
-def _unit(name: str, view: View) -> str | None:
+def _unit(name: str, view: EditorView) -> str | None:
     unit = view.units.by_name.get(name)
     if unit is None:
         return None
@@ -274,7 +274,7 @@ def _phrases_of(
     return {}
 
 
-def _examples(pairs: list[tuple[tuple[str, str], ...]], view: View) -> str:
+def _examples(pairs: list[tuple[tuple[str, str], ...]], view: EditorView) -> str:
     """Return a few sentences, each of another template where there are enough of them."""
     if view.samples is None:
         return "*Example sentences are being made.*"

@@ -51,14 +51,14 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DocumentSources:
     """Where a document belongs, and the project that says so, or should."""
 
     sources: Sources
     project: ProjectPlaces | None = None
 
 
-def find_sources(document: Path, find_project: FindProject) -> Found:
+def find_sources(document: Path, find_project: FindProject) -> DocumentSources:
     """Return where a document belongs.
 
     The project above it says so, as it does for `genie-dp check`. Without any, the folders do:
@@ -68,9 +68,9 @@ def find_sources(document: Path, find_project: FindProject) -> Found:
     """
     project = find_project(document.parent)
     if project is None or project.problems or _is_foreign(document, project):
-        return Found(_by_folders(document), project)
+        return DocumentSources(_by_folders(document), project)
     language = language_of_files(project.skills) or DEFAULT_LANGUAGE
-    return Found(Sources(language, project.skills, project.grammar), project)
+    return DocumentSources(Sources(language, project.skills, project.grammar), project)
 
 
 def _is_foreign(document: Path, project: ProjectPlaces) -> bool:

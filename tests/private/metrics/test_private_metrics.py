@@ -111,7 +111,7 @@ def test_intervals_are_those_of_evaluate_for_shares():
     from genie_dp.evaluate import result
 
     ours = Intervals(draws=4000).mean([1.0] * 60 + [0.0] * 40)
-    theirs = result.Intervals().share(60, 100)
+    theirs = result.IntervalEstimator().share(60, 100)
     assert ours["value"] == theirs["share"] == 0.6
     assert all(abs(ours[end] - theirs[end]) < 0.02 for end in ("low", "high"))
 
