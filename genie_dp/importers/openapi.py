@@ -169,8 +169,8 @@ class _OpenApiReader:
         self._add(shape, name, home, schema, inside, place, is_required=is_required)
 
     def _add(
-        self, shape: "_OperationParameters", name: str, home: str, schema: Any, inside: Place, place: Place, *,
-        is_required: bool,
+        self, shape: "_OperationParameters", name: str, home: str, schema: Any, inside: Place,
+        place: Place, *, is_required: bool,
     ) -> None:  # fmt: skip
         """Add a parameter; one that has the name of another gets a new one, which is noted.
 
