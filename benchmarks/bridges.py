@@ -59,7 +59,7 @@ from genie_dp.importers.assistant import Assistant
 from genie_dp.importers.hassil import UNSPACED
 from genie_dp.importers.home_assistant import read_home_assistant
 from genie_dp.importers.registry import import_source
-from genie_dp.importers.source import Imported, Source
+from genie_dp.importers.source import Imported, ImportSource
 from genie_dp.languages import get_language
 from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.parser.answers import Reply
@@ -551,7 +551,7 @@ def exactness(arguments: argparse.Namespace) -> None:
     """Print how our templates and hassil agree."""
     path, locale = Path(arguments.source), arguments.locale
     start = time.process_time()
-    source = Source(str(path), locale, skip_broken=True)
+    source = ImportSource(str(path), locale, skip_broken=True)
     imported = import_source(source)
     seconds = time.process_time() - start
     sources = read_home_assistant(source)
@@ -708,7 +708,7 @@ def answers(arguments: argparse.Namespace) -> None:
             lines.append(_verdicts("gazetteer", asked, matched))
             lines += _wrong_ones(asked, matched)
             continue
-        sources = read_home_assistant(Source(given, arguments.locale, skip_broken=True))
+        sources = read_home_assistant(ImportSource(given, arguments.locale, skip_broken=True))
         matcher = HassilMatcher(sources)
         matched = [_best(row, matcher, sources.skip_words) for row in asked]
         if not number:
@@ -968,7 +968,7 @@ def _answering(
         if given == "gazetteer":
             yield given, _gazetteer_answers(home)
             continue
-        sources = read_home_assistant(Source(given, "en", skip_broken=True))
+        sources = read_home_assistant(ImportSource(given, "en", skip_broken=True))
         matcher = HassilMatcher(sources)
         yield (
             f"hassil, {given}",

@@ -20,7 +20,7 @@ from typing import TypeVar
 import genie_dp as gd
 from genie_dp.augment.values import without_listed
 from genie_dp.importers import project
-from genie_dp.importers.source import Source
+from genie_dp.importers.source import ImportSource
 from genie_dp.languages import get_language
 from genie_dp.synthesis.trials import misfits
 from genie_dp.templates.run import run as check
@@ -44,7 +44,7 @@ def servers(data: Path, size: int) -> str:
             path = Path(place) / f"{number}.json"
             path.write_text(json.dumps({"tools": server["tools"]}), encoding="utf-8")
             folder = Path(place) / str(number)
-            source = Source(str(path), skip_broken=True)
+            source = ImportSource(str(path), skip_broken=True)
             result = timed(seconds, "import", lambda s=source, f=folder: project.run(s, f))
             counts.update(result.imported.counts)
             skills, grammar = [folder / "tools.json"], [folder / "main.genie"]
@@ -73,7 +73,7 @@ def assistant(data: Path, name: str, size: int) -> str:
     seconds: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / name
-        source = Source(str(data / "home_assistant" / given), locale)
+        source = ImportSource(str(data / "home_assistant" / given), locale)
         timed(seconds, "import", lambda: project.run(source, folder))
         rows = iter(pairs([folder / "tools.json"], [folder / "main.genie"], size, max_depth=4))
         timed(seconds, "first row", lambda: next(rows))

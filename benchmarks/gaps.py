@@ -33,7 +33,7 @@ from bridges import home_of, read_rows
 from genie_dp.evaluate.config import CoverageConfig
 from genie_dp.evaluate.gaps import GapListener
 from genie_dp.importers.registry import import_source
-from genie_dp.importers.source import Source
+from genie_dp.importers.source import ImportSource
 from genie_dp.private.gaps.select import (
     LEVELS,
     GapLimits,
@@ -136,7 +136,7 @@ def findings(
 
 def import_without(folder: Path, source: Path, deleted: Iterable[str]) -> None:
     """Write imported templates to a folder, without those of some intents."""
-    files = dict(import_source(Source(str(source), "en", skip_broken=True)).files)
+    files = dict(import_source(ImportSource(str(source), "en", skip_broken=True)).files)
     for intent in deleted:
         del files[f"{intent}.genie"]
         files["main.genie"] = files["main.genie"].replace(f'import "{intent}.genie";\n', "")
