@@ -92,16 +92,16 @@ def __getattr__(name: str) -> "Any":
     if name == "private":
         return import_module("genie_dp.private")
     if name == "__version__":
-        globals()[name] = found = _version()
-        return found
+        globals()[name] = value = _version()
+        return value
     if name not in _HOMES:
         raise AttributeError(f"module 'genie_dp' has no attribute {name!r}")
-    found = getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
-    if hasattr(found, "settings_of"):  # which its help is to list
+    value = getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
+    if hasattr(value, "settings_of"):  # which its help is to list
         from genie_dp.recipe import list_settings
 
-        list_settings(found)
-    return found
+        list_settings(value)
+    return value
 
 
 def _version() -> str:

@@ -80,8 +80,8 @@ def load_grammar(source: Paths = SHIPPED, library: Library | Paths = SHIPPED) ->
     Raises:
         GenieError: mistakes in any of the files, with their places.
     """
-    found = files.library_from(library)
-    return inputs_of(found, files.shipped_or(source, "grammars", "en"))
+    file_library = files.library_from(library)
+    return inputs_of(file_library, files.shipped_or(source, "grammars", "en"))
 
 
 @takes_settings("genie_dp.synthesis.config.SynthesisConfig")
@@ -114,12 +114,12 @@ def synthesize(
     config = config_of(SynthesisConfig, settings)
     inputs = _grammar(grammar, library)
     stage = Synthesize(config=config, inputs=inputs, prior=_prior(prior))
-    most = f"at most {config.size:,}" if config.size else "as many as target_size gives"
+    size_text = f"at most {config.size:,}" if config.size else "as many as target_size gives"
 
     def save(output: Output, jobs: int) -> Result:
         return replace(stage, jobs=jobs).run(output, progress=progress)
 
-    about = f"synthesized in {inputs.language.name}, {most}"
+    about = f"synthesized in {inputs.language.name}, {size_text}"
     return Rows(partial(iterate, stage), about, save=save)
 
 
@@ -292,18 +292,18 @@ def train(
     from genie_dp.parser.recipe import Train
 
     check_names(ParserConfig, settings, without=_OF_TRAIN)
-    given = read_settings(ParserConfig, Located.of(settings), code="N002")
+    settings_model = read_settings(ParserConfig, Located.of(settings), code="N002")
     learned = [rows_of(one) for one in rows]
     checked = None if validation is None else _rows_or_skills(validation)
     if checked is not None:
-        given["validation"] = checked if isinstance(checked, str) else checked.file()
+        settings_model["validation"] = checked if isinstance(checked, str) else checked.file()
     if start is not None:
-        given["start"] = str(start.folder if isinstance(start, Parser) else start)
+        settings_model["start"] = str(start.folder if isinstance(start, Parser) else start)
     if prior is not None:
-        given["prior"] = str(prior)
+        settings_model["prior"] = str(prior)
     stage = Train(
         inputs=tuple(one.file() for one in learned), recipe=Path(recipe) if recipe else None,
-        given=given, load_library=lambda name: files.library_from(library, language=name),
+        given=settings_model, load_library=lambda name: files.library_from(library, language=name),
         load_templates=None if grammar is None else partial(_grammar, grammar),
         language=language, spent=spent, licence=licence, device=device, threads=threads, jobs=jobs,
     )  # fmt: skip
@@ -349,10 +349,10 @@ def evaluate(
     from genie_dp.parser.parser import Parser
 
     config = config_of(EvaluationConfig, settings)
-    asked = Parser.from_pretrained(parser) if isinstance(parser, str | Path) else parser
+    system = Parser.from_pretrained(parser) if isinstance(parser, str | Path) else parser
     source = _rows_or_skills(rows)
     gold = source if isinstance(source, str) else source.file()
-    target = asked.target if isinstance(asked, Parser) else None
+    target = system.target if isinstance(system, Parser) else None
     # Those rows do not say their language.
     is_silent = format_of(gold) == "tsv" and not Path(gold).is_dir()
 
@@ -364,16 +364,16 @@ def evaluate(
         own = target.library if target is not None and is_its_own else None
         return own if own is not None else files.load_library(language, skills)
 
-    known = [rows_of(each) for each in training]
+    training_rows = [rows_of(each) for each in training]
     return run(
         config,
         gold,
-        asked,
+        system,
         library_of=library_of,
         language=target.language.name if target and is_silent else None,
-        name=str(asked.folder or "") if isinstance(asked, Parser) else type(asked).__name__,
+        name=str(system.folder or "") if isinstance(system, Parser) else type(system).__name__,
         writes=target.language.name if target else "",
-        training=[each.file() for each in known],
+        training=[each.file() for each in training_rows],
         progress=progress,
     )
 
@@ -389,7 +389,7 @@ def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":
         GenieError: the program cannot be read, or is ill-typed.
     """
     inputs = _grammar(grammar, SHIPPED)
-    return _remembered(_DESCRIBERS, inputs, _new_describer).describe(program)
+    return _get_or_make(_DESCRIBERS, inputs, _new_describer).describe(program)
 
 
 def explain(
@@ -541,13 +541,13 @@ _DESCRIBERS: WeakKeyDictionary[Inputs, Any] = WeakKeyDictionary()
 _EXPLAINERS: WeakKeyDictionary[Inputs, dict[str, Any]] = WeakKeyDictionary()
 
 
-def _remembered(
+def _get_or_make(
     known: WeakKeyDictionary[Inputs, Any], inputs: Inputs, make: Callable[[Inputs], Made]
 ) -> Made:
     if inputs not in known:
         known[inputs] = make(inputs)
-    found: Made = known[inputs]
-    return found
+    value: Made = known[inputs]
+    return value
 
 
 def _new_describer(inputs: Inputs) -> "Describer":

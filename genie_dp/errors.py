@@ -145,8 +145,8 @@ def nearest(name: str, known: Iterable[str], *, most: int = 3) -> tuple[str, ...
     ('NP',)
     """
     pool = sorted(set(known))
-    found = difflib.get_close_matches(name, pool, n=most, cutoff=0.6)
-    return tuple(found)
+    nearest_names = difflib.get_close_matches(name, pool, n=most, cutoff=0.6)
+    return tuple(nearest_names)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
@@ -155,10 +155,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     >>> did_you_mean("notfy", ["notify", "now"])
     "did you mean 'notify'?"
     """
-    found = nearest(name, known)
-    if not found:
+    nearest_names = nearest(name, known)
+    if not nearest_names:
         return None
-    return f"did you mean {' or '.join(repr(f) for f in found[:2])}?"
+    return f"did you mean {' or '.join(repr(f) for f in nearest_names[:2])}?"
 
 
 def with_article(noun: str) -> str:

@@ -227,7 +227,7 @@ class Words:
     since: frozenset[str] = _section("words")
 
     @property
-    def spelled(self) -> str:
+    def number_language(self) -> str:
         """Return the language in which numbers are spelled."""
         return self.locale.get("language", self.language)
 
@@ -433,14 +433,14 @@ def read_words(file: Path | str, *, language: str) -> Words:
         reader.check_negations()
     if reader.problems:
         raise GenieError(reader.problems, sources={str(file): text})
-    made: dict[str, Any] = {}
+    sections: dict[str, Any] = {}
     for one in fields(Words):
         section = reader.read.get(one.name.replace("_", " "))
         if section is not None:
             kind = one.metadata["kind"]
             shape: Any = {"words": frozenset, "entries": dict}.get(kind, tuple)
-            made[one.name] = shape(section)
-    return Words(language, language == DEFAULT, **made)
+            sections[one.name] = shape(section)
+    return Words(language, language == DEFAULT, **sections)
 
 
 def languages() -> tuple[str, ...]:
@@ -513,11 +513,11 @@ def begin_words(language: str) -> str:
 
 
 def _no_language(language: str, why: str = "") -> Problem:
-    known = ", ".join(languages())
+    available = ", ".join(languages())
     own = f"a file of your own, such as words/{language or 'it'}{ENDING}: docs/locales.md"
-    hint = f"{did_you_mean(language, languages()) or 'languages: ' + known}; or name {own}"
+    hint = f"{did_you_mean(language, languages()) or 'languages: ' + available}; or name {own}"
     got = f"got {language!r}{': ' + why if why else ''}"
-    message = f"locale: language: expected one of {known}, {got}"
+    message = f"locale: language: expected one of {available}, {got}"
     return Problem("N002", message, hint=hint, setting=("locale", "language"))
 
 
@@ -597,8 +597,8 @@ def locale_from(settings: Mapping[str, Any] | str) -> Locale:
     >>> locale_from("de").currency, locale_from({"language": "de", "currency": "chf"}).currency
     ('eur', 'chf')
     """
-    given = {"language": settings} if isinstance(settings, str) else dict(settings)
-    usual = words_of(str(given.get("language", DEFAULT))).locale
+    fields_given = {"language": settings} if isinstance(settings, str) else dict(settings)
+    usual = words_of(str(fields_given.get("language", DEFAULT))).locale
     kinds = typing.get_type_hints(Locale)
     read: dict[str, Any] = {
         name: int(value)
@@ -609,4 +609,4 @@ def locale_from(settings: Mapping[str, Any] | str) -> Locale:
         for name, value in usual.items()
         if name != "language"
     }
-    return Locale(**{**read, **given})
+    return Locale(**{**read, **fields_given})

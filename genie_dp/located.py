@@ -224,8 +224,8 @@ class _DocumentBuilder:
 
     def _check_tag(self, event: Any, known: tuple[str, ...]) -> None:
         if event.tag and event.tag != "!" and event.tag.removeprefix(_TAG) not in known:
-            shown = event.tag.replace(_TAG, "!!")
-            self._refuse(f"nothing is known of the tag {shown!r}", event, "write the value itself")
+            tag = event.tag.replace(_TAG, "!!")
+            self._refuse(f"nothing is known of the tag {tag!r}", event, "write the value itself")
 
     def _scalar(self, event: Any, span: Span) -> Any:
         text: str = event.value
@@ -261,13 +261,13 @@ class _DocumentBuilder:
     def _alias(self, event: Any) -> None:
         if event.anchor not in self._anchors:
             is_open = any(outer.anchor == event.anchor for outer in self._open)
-            what = "holds itself" if is_open else "is not there"
-            self._refuse(f"the anchor {event.anchor!r} {what}", event, "write the value out")
-        found, size = self._anchors[event.anchor]
+            reason = "holds itself" if is_open else "is not there"
+            self._refuse(f"the anchor {event.anchor!r} {reason}", event, "write the value out")
+        anchored, size = self._anchors[event.anchor]
         self._copied += size
         if self._copied > _MOST_COPIED:
             self._refuse(f"aliases stand for more than {_MOST_COPIED:,} values", event)
-        self._add(found, event, size)
+        self._add(anchored, event, size)
 
     def _close(self, event: Any) -> None:
         done = self._open.pop()
@@ -275,9 +275,9 @@ class _DocumentBuilder:
             for name, entry in others.value.items():
                 done.entries.setdefault(name, entry)
         span = _span(done.start, event.end_mark, self.file)
-        found = Located(done.entries if done.is_map else done.items, span)
+        located = Located(done.entries if done.is_map else done.items, span)
         event.anchor = done.anchor
-        self._add(found, event, done.size)
+        self._add(located, event, done.size)
 
     def _add(self, value: Located, event: Any, size: int) -> None:
         """Put a value where it belongs: as the document, an item, a name or the value of one."""
@@ -318,10 +318,10 @@ class _DocumentBuilder:
         return str(value.value), value.span, False
 
     def _to_merge(self, value: Located, event: Any) -> list[Located]:
-        given = value.value if isinstance(value.value, list) else [value]
-        if not all(isinstance(one.value, dict) for one in given):
+        maps = value.value if isinstance(value.value, list) else [value]
+        if not all(isinstance(item.value, dict) for item in maps):
             self._refuse("expected a map, or a list of maps, after <<", event)
-        return given
+        return maps
 
 
 def _kind_of(text: str) -> str:
@@ -369,10 +369,10 @@ def find_place(text: str, file: str, path: Place) -> Span | None:
     >>> str(find_place('{"a": [1, {"b": 2}]}', "x.json", ("a", 1, "b", "c")))
     'x.json:1:12'
     """
-    found = _places_in(text, file)
-    if isinstance(found, Located):
-        return found.find(path)
-    return next((found[path[:end]] for end in range(len(path), -1, -1) if path[:end] in found),
+    places = _places_in(text, file)
+    if isinstance(places, Located):
+        return places.find(path)
+    return next((places[path[:end]] for end in range(len(path), -1, -1) if path[:end] in places),
                 None)  # fmt: skip
 
 
@@ -411,9 +411,9 @@ def read_json(
 
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal has_twice
-        found = dict(pairs)
-        has_twice = has_twice or len(found) < len(pairs)
-        return found
+        entries = dict(pairs)
+        has_twice = has_twice or len(entries) < len(pairs)
+        return entries
 
     position, message, advice = 0, "brackets too deep in each other", "take levels out"
     try:
@@ -462,10 +462,10 @@ def places_of(text: str, file: str) -> dict[Place, Span]:
     >>> str(places["a", 1, "b"])
     'x.json:1:12'
     """
-    found: dict[Place, Span] = {}
+    places: dict[Place, Span] = {}
     for path, span, _ in _walk_json(text, file):
-        found.setdefault(path, span)
-    return found
+        places.setdefault(path, span)
+    return places
 
 
 def _twice(text: str, file: str, code: str) -> Iterator[Problem]:

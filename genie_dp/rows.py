@@ -95,9 +95,11 @@ class FreeIds:
         parent = row.parent
         if parent == row.id:
             parent = id
-        elif known := self._names.get(parent):
+        elif indices := self._names.get(parent):
             is_changed = row.source == "augmented"
-            parent = known.get(row.program) or (list(known.values())[-1] if is_changed else parent)
+            parent = indices.get(row.program) or (
+                list(indices.values())[-1] if is_changed else parent
+            )
         if id == row.id:
             return row if parent == row.parent else replace(row, parent=parent)
         self._names.setdefault(row.id, {})[row.program] = id

@@ -130,13 +130,13 @@ class ProjectWatch:
         except GenieError as error:
             return Seen(saved, tuple(str(error).splitlines()), has_mistakes=True)
         self._sources = tuple(result.sources)
-        shown = tuple(render_problem(problem, result.sources) for problem in result.problems)
+        texts = tuple(render_problem(problem, result.sources) for problem in result.problems)
         self._untried = None if result.mistakes else result.inputs
-        self._to_show = self._changed(saved, result.inputs)
+        self._to_show = self._changed_templates(saved, result.inputs)
         *_, summary = result.lines()
-        return Seen(saved, shown, bool(result.mistakes), summary=summary)
+        return Seen(saved, texts, bool(result.mistakes), summary=summary)
 
-    def _changed(self, saved: tuple[Path, ...], inputs: Inputs | None) -> list[Template]:
+    def _changed_templates(self, saved: tuple[Path, ...], inputs: Inputs | None) -> list[Template]:
         """Return templates that are new since the last look; else those of a class that changed."""
         if inputs is None:
             return []
@@ -161,8 +161,8 @@ class ProjectWatch:
         tried = self._trials.try_templates(
             inputs.grammar, inputs.language, inputs.library, keep=self.count
         )
-        shown = self._to_show[:_MOST_SHOWN] if self.count else ()
-        samples = tuple(TemplateSample(t, tried.samples.get(t.id, ())) for t in shown)
+        changes = self._to_show[:_MOST_SHOWN] if self.count else ()
+        samples = tuple(TemplateSample(t, tried.samples.get(t.id, ())) for t in changes)
         if not tried.problems and not samples:
             return None
         problems = tuple(render_problem(problem, inputs.sources) for problem in tried.problems)

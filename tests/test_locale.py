@@ -186,7 +186,7 @@ def test_a_file_of_somebodys_own_is_a_language(tmp_path):
     path = tmp_path / "it.txt"
     path.write_text("[locale]\nregion = IT\nlanguage = it\n[articles]\nil la\n[negations]\nnon\n")
     words = locale_from(str(path)).words
-    assert (words.has_grammar, words.spelled, words.articles) == (False, "it", {"il", "la"})
+    assert (words.has_grammar, words.number_language, words.articles) == (False, "it", {"il", "la"})
 
 
 PROJECT = """
@@ -215,7 +215,7 @@ def test_a_project_says_its_language_once(tmp_path):
 
 def test_a_language_without_a_file_has_no_words_of_another_one():
     italian, english = words_of("it"), words_of("en")
-    assert (italian.language, italian.spelled, italian.percent) == ("it", "it", ("%",))
+    assert (italian.language, italian.number_language, italian.percent) == ("it", "it", ("%",))
     assert "non" in italian.negations
     assert not (italian.function_words | italian.articles | set(italian.greetings))
     assert not {"degrees", "dollars", "hours"} & set(" ".join(italian.units.values()).split())
@@ -237,7 +237,7 @@ def test_a_file_of_words_is_begun_with_the_negations_of_the_language(tmp_path):
     path.write_text(begin_words("it"), encoding="utf-8")
     words = read_words(path, language=str(path))
     assert {"non", "mai", "senza", "invece di"} <= {*words.negations}
-    assert words.spelled == "it"
+    assert words.number_language == "it"
     # Of Turkish, which denies by endings, there are none: somebody has to say them.
     assert problems(tmp_path, begin_words("tr")) == [
         ("R060", 8, "expected a section of negations, got none")

@@ -172,7 +172,7 @@ class ValueDraws:
         any_text = self._draw(shipped_list(GENERIC), place.operator, limits) if is_ours else None
         # A sign may be against the limits of a text.
         if any_text is not None and not limits.is_of_texts:
-            any_text = _signed(any_text)
+            any_text = _with_signs_at_times(any_text)
         is_given = _GIVEN.fullmatch(place.operator) is not None
         code = self._draw(shipped_list(CODE), place.operator, limits) if is_given else None
         return _mix_lists(own, any_text or own, share, code or own)
@@ -218,12 +218,12 @@ def _mix_lists(own: Draw, any_text: Draw, share: float, code: Draw) -> Draw:
     return draw
 
 
-def _signed(draw: Draw) -> Draw:
-    def drawn(rng: Random) -> str:
+def _with_signs_at_times(draw: Draw) -> Draw:
+    def draw_with_signs(rng: Random) -> str:
         text = draw(rng)
         return with_signs(text, draw(rng), rng) if rng.random() < SIGNED else text
 
-    return drawn
+    return draw_with_signs
 
 
 def _window(values: ValueList, operator: str, config: AugmentConfig) -> Draw:

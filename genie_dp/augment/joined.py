@@ -37,10 +37,10 @@ def join_commands(
         if row.id not in ids or rng.random() >= config.joined or _ends_in_text(row):
             yield None
             continue
-        other = rng.choice(commands)
-        is_same = other.functions == row.functions
+        second_command = rng.choice(commands)
+        is_same = second_command.functions == row.functions
         joint = rng.choice(joining)
-        yield None if is_same else _join(row, other, joint, language, library)
+        yield None if is_same else _join(row, second_command, joint, language, library)
 
 
 def is_plain_command(row: Example, language: Language, library: Library | None) -> bool:

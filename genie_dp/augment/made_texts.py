@@ -54,13 +54,13 @@ def made_texts(words: Words) -> ValueList:
             start = int(rng.random() * (len(sentence) - size + 1))
             texts.append(" ".join(sentence[start : start + size]))
             continue
-        said = [
-            _invented(following, rng) if rng.random() < _INVENTED else rng.choice(known)
+        sentence_words = [
+            _invent_word(following, rng) if rng.random() < _INVENTED else rng.choice(known)
             for _ in range(1 + int(rng.random() * 4))
         ]
         if articles and rng.random() < _ARTICLE:
-            said.insert(0, rng.choice(articles))
-        texts.append(" ".join(said))
+            sentence_words.insert(0, rng.choice(articles))
+        texts.append(" ".join(sentence_words))
     for place in range(1, len(texts)):
         if rng.random() < SIGNED:
             texts[place] = with_signs(texts[place], texts[place - 1], rng)
@@ -91,7 +91,7 @@ def _letters_after(words: list[str]) -> dict[str, list[str]]:
     return following
 
 
-def _invented(following: dict[str, list[str]], rng: Random) -> str:
+def _invent_word(following: dict[str, list[str]], rng: Random) -> str:
     while True:
         word = ""
         while len(word) < _LONGEST and (letter := rng.choice(following[word[-_ORDER:]])):

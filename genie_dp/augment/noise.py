@@ -91,9 +91,9 @@ def speech_of(language: str = DEFAULT) -> Speech:
     """
     words = words_of(language)
     spell = cardinal if words.has_grammar else spelled_numbers(words).spell
-    said = {str(number): spell(number) for number in range(_MOST_IN_WORDS + 1)}
+    number_words = {str(number): spell(number) for number in range(_MOST_IN_WORDS + 1)}
     return Speech(
-        words, {number: word for number, word in said.items() if word not in words.articles}
+        words, {number: word for number, word in number_words.items() if word not in words.articles}
     )
 
 

@@ -110,7 +110,7 @@ def scan_files(
             a folder that are none (`skill_rows.skill_paraphrases`).
     """
     inputs = tuple(
-        _scan_file(name, _written(name, language, library), language.name) for name in names
+        _scan_file(name, _skill_lines(name, language, library), language.name) for name in names
     )
     if not sum(file.rows for file in inputs):
         hint = "give files that genie-dp synthesize or genie-dp data paraphrase made"
@@ -121,7 +121,9 @@ def scan_files(
     return inputs
 
 
-def _written(name: str, language: Language, library: Library | None) -> tuple[bytes, ...] | None:
+def _skill_lines(
+    name: str, language: Language, library: Library | None
+) -> tuple[bytes, ...] | None:
     """Return the rows of a folder of skills, as lines of JSON; None of a file."""
     if not Path(name).is_dir():
         return None
@@ -558,7 +560,7 @@ def _read_own_lists(stage: Augment) -> tuple[OwnLists, tuple[str, ...]]:
     """Return the user's lists, and what is odd in them."""
     if stage.values is None:
         return OwnLists(), ()
-    spelled = stage.config.place.words.spelled
+    spelled = stage.config.place.words.number_language
     own = read_own_lists(stage.values, stage.library, language=spelled)
     return own, tuple(render_problem(problem, own.sources) for problem in own.warnings)
 

@@ -108,9 +108,9 @@ def evaluation_rows(
     """
     problems: list[Problem] = []
     sources: dict[str, str] = {}
-    known: frozenset[str] | None = None
+    skill_names: frozenset[str] | None = None
     if library is not None and not needs_skills:
-        known = frozenset(name.rpartition(".")[0] for name in library.names())
+        skill_names = frozenset(name.rpartition(".")[0] for name in library.names())
     for file in files:
         text = read_text(file)
         for number, line in _lines(text):
@@ -119,7 +119,7 @@ def evaluation_rows(
             try:
                 row = _row(
                     file, number, line, language, library,
-                    needs_program=needs_program, known=known,
+                    needs_program=needs_program, known=skill_names,
                 )  # fmt: skip
             except GenieError as error:
                 problems += error.problems
@@ -165,14 +165,14 @@ def skill_paraphrases(
 def _with_placeholders(row: Example, language: Language, library: Library | None) -> Example | None:
     """Return a row with placeholders for its names and texts; None where it has none."""
     words, program = row.utterance.split(" "), row.program.split(" ")
-    found: dict[int, tuple[int, str, list[tuple[int, int]]]] = {}  # by place in the sentence
+    found_values: dict[int, tuple[int, str, list[tuple[int, int]]]] = {}  # by place in the sentence
     places: dict[tuple[str, ...], int] = {}
     for literal in language.literals(program):
         tokens = tuple(program[literal.start : literal.end])
         if not literal.is_text:
             continue
         if tokens in places:
-            found[places[tokens]][2].append((literal.start, literal.end))
+            found_values[places[tokens]][2].append((literal.start, literal.end))
             continue
         end = tokens.index('"', 1)
         start = _only_place(words, tokens[1:end])
@@ -180,12 +180,12 @@ def _with_placeholders(row: Example, language: Language, library: Library | None
         stem = slot_stem(Entity(kind) if kind else STRING)
         if start is not None and stem:
             places[tokens] = start
-            found[start] = end - 1, stem, [(literal.start, literal.end)]
-    if not found:
+            found_values[start] = end - 1, stem, [(literal.start, literal.end)]
+    if not found_values:
         return None
     counts, last, utterance = Counter[str](), 0, list[str]()
     replacements: dict[int, tuple[int, str]] = {}
-    for start, (length, stem, spans) in sorted(found.items()):
+    for start, (length, stem, spans) in sorted(found_values.items()):
         if start < last:
             return None  # one value inside of another
         token = f"{stem}_{counts[stem]}"

@@ -317,7 +317,7 @@ class LibraryValues:
         for key in (parameter, name):
             if key in self.own and key not in kinds():
                 return ChosenList(self.own[key], "parameter")
-        if type_ == STRING and isinstance(declared := self._declared(parameter), Entity):
+        if type_ == STRING and isinstance(declared := self._element_type(parameter), Entity):
             type_ = declared  # a name that a program looks for by its words
         if isinstance(type_, Entity):
             return self._of_entity(type_.kind, self._tag(parameter), name)
@@ -329,7 +329,7 @@ class LibraryValues:
 
     def _of_entity(self, kind: str, tag: str | None, name: str) -> ChosenList:
         types = (kind, *self._parents(kind))
-        named = (self._named(type_name, "entity") for type_name in types)
+        named = (self._find_list(type_name, "entity") for type_name in types)
         chosen = next((each for each in named if each), None) or self._of_tag(tag)
         for type_name in () if chosen else types:
             declared = self.library.entity_types.get(type_name)
@@ -341,7 +341,7 @@ class LibraryValues:
     def _of_tag(self, tag: str | None) -> ChosenList | None:
         if tag is None:
             return None
-        return self._named(tag, "tag") or self._by_kind(tag, tag.rpartition(":")[2])
+        return self._find_list(tag, "tag") or self._by_kind(tag, tag.rpartition(":")[2])
 
     def _of_code(self, name: str) -> ChosenList | None:
         """Return ids and numbers for a name that ends so, such as `note_id` or `orderNumber`."""
@@ -368,7 +368,7 @@ class LibraryValues:
         is_shipped = self.shipped or kind == CODE
         return self.own.get(kind) or (shipped_list(kind) if is_shipped else NO_LIST)
 
-    def _named(self, name: str, origin: Origin) -> ChosenList | None:
+    def _find_list(self, name: str, origin: Origin) -> ChosenList | None:
         """Return the user's or the skill's list of a name."""
         if name in self.own:
             return ChosenList(self.own[name], origin)
@@ -398,7 +398,7 @@ class LibraryValues:
         declared = self._parameter(parameter)
         return declared.value_list if declared else None
 
-    def _declared(self, parameter: str) -> Type | None:
+    def _element_type(self, parameter: str) -> Type | None:
         declared = self._parameter(parameter)
         return _element(declared.type) if declared else None
 

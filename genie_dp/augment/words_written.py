@@ -41,13 +41,13 @@ def draw_by_words(
         limits: what numbers may be.
     """
     for _ in range(_TRIES):
-        drawn = draw_written(type_, rng, parameter=parameter, units=units, limits=limits)
-        if drawn is None:
+        value = draw_written(type_, rng, parameter=parameter, units=units, limits=limits)
+        if value is None:
             return None
         day_first = words.locale.get("day_first") == "true"
-        forms = list(_forms(words, drawn.value, rng, day_first=day_first))
+        forms = list(_forms(words, value.value, rng, day_first=day_first))
         if forms:
-            return as_written(forms[int(rng.random() * len(forms))], drawn.value)
+            return as_written(forms[int(rng.random() * len(forms))], value.value)
     return None
 
 
@@ -83,10 +83,10 @@ def _number(words: Words, number: Decimal, rng: Random) -> str:
 def _in_words(words: Words, whole: str, behind: str) -> str:
     """Return a number with each of its decimals said: "zwei komma null fünf"."""
     spell = spelled_numbers(words).spell
-    said = [spell(int(whole))]
+    spoken = [spell(int(whole))]
     if behind:
-        said += [min(words.decimal_words), *(spell(int(digit)) for digit in behind)]
-    return " ".join(said)
+        spoken += [min(words.decimal_words), *(spell(int(digit)) for digit in behind)]
+    return " ".join(spoken)
 
 
 def _money_forms(words: Words, amount: Decimal, code: str, rng: Random) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _money_forms(words: Words, amount: Decimal, code: str, rng: Random) -> Itera
 
 def _measure_forms(words: Words, value: str, rng: Random) -> Iterator[str]:
     parts = value.split(" ")
-    said = []
+    spoken = []
     for amount, unit in zip(parts[::2], parts[1::2], strict=True):
         names = words.units.get(unit.removeprefix("unit:"), "").split()
         if not names:
@@ -110,10 +110,10 @@ def _measure_forms(words: Words, value: str, rng: Random) -> Iterator[str]:
         number = Decimal(amount)
         # "one" has the form of its noun, which no list says.
         written = "1" if number == 1 else _number(words, number, rng)
-        said.append(f"{written} {names[1] if number == 1 and len(names) > 1 else names[0]}")
-    yield " ".join(said)
+        spoken.append(f"{written} {names[1] if number == 1 and len(names) > 1 else names[0]}")
+    yield " ".join(spoken)
     if len(parts) == 2 and Decimal(parts[0]) > 1 and Decimal(parts[0]) % 1 == Decimal("0.5"):
-        yield f"{int(Decimal(parts[0]))} 1 / 2 {said[0].rpartition(' ')[2]}"
+        yield f"{int(Decimal(parts[0]))} 1 / 2 {spoken[0].rpartition(' ')[2]}"
 
 
 def _time_forms(words: Words, hour: int, minute: int) -> Iterator[str]:
@@ -121,14 +121,14 @@ def _time_forms(words: Words, hour: int, minute: int) -> Iterator[str]:
     units = set(words.units.get("h", "").split())
     for line, time in words.times.items():
         for pattern in sentences_of(line):
-            said = pattern.split()
-            letters = [part for part in said if part in ("H", "M")]
+            tokens = pattern.split()
+            letters = [part for part in tokens if part in ("H", "M")]
             # Those that are as well durations or counts need the words around them.
-            is_clear = not units & set(said) and said[0] not in words.articles
+            is_clear = not units & set(tokens) and tokens[0] not in words.articles
             is_clear = is_clear and not pattern.startswith("<") and letters == ["H"]
-            found = _said_in(time, hour, minute) if is_clear else None
-            if found is not None:
-                yield " ".join(str(found) if part == "H" else part for part in said)
+            spoken_hour = _said_in(time, hour, minute) if is_clear else None
+            if spoken_hour is not None:
+                yield " ".join(str(spoken_hour) if part == "H" else part for part in tokens)
 
 
 def _said_in(time: str, hour: int, minute: int) -> int | None:
@@ -138,9 +138,9 @@ def _said_in(time: str, hour: int, minute: int) -> int | None:
     (8, 7, None)
     """
     count, _, minutes = time.removeprefix("H").partition(":")
-    said = hour - int(count or 0)
-    most = 12 if minute else 23  # "halb 17" says nobody
-    return said if minutes == f"{minute:02d}" and 2 <= said <= most else None
+    spoken_hour = hour - int(count or 0)
+    last_hour = 12 if minute else 23  # "halb 17" says nobody
+    return spoken_hour if minutes == f"{minute:02d}" and 2 <= spoken_hour <= last_hour else None
 
 
 def _date_forms(words: Words, value: str, *, day_first: bool) -> Iterator[str]:
@@ -153,8 +153,8 @@ def _date_forms(words: Words, value: str, *, day_first: bool) -> Iterator[str]:
     yield f"{int(first)} / {int(second)} / {year}"
     for line in words.dates:
         for pattern in sentences_of(line):
-            said = pattern.split()
-            if {"D", "MONTH", "YEAR"} <= set(said) and words.months and said[0] == "D":
+            tokens = pattern.split()
+            if {"D", "MONTH", "YEAR"} <= set(tokens) and words.months and tokens[0] == "D":
                 name = words.months[int(month) - 1].split()[0]
                 parts = {"D": str(int(day)), "MONTH": name, "YEAR": year}
-                yield " ".join(parts.get(part, part) for part in said)
+                yield " ".join(parts.get(part, part) for part in tokens)

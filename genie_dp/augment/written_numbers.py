@@ -207,10 +207,10 @@ def _common_multiple(steps: Sequence[Decimal]) -> Decimal:
 @lru_cache(maxsize=4096)
 def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Decimal, ...]]:
     """Return the least and greatest number to draw, and what they are multiples of."""
-    least, most = limits.least, limits.most
+    least, largest = limits.least, limits.most
     usual_low, usual_high = Decimal(scale.low), Decimal(scale.high)
     low = usual_low if least is None else least
-    high = usual_high if most is None else most
+    high = usual_high if largest is None else largest
     if low > high or (low == high and not limits.in_bounds(low)):
         low, high = (high - _SPAN, high) if least is None else (low, low + _SPAN)
     top, bottom = min(high, usual_high), max(low, usual_low)
@@ -218,21 +218,23 @@ def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Dec
     if is_usual and (scale != ANY or high - low > _SPAN):
         low, high = bottom, top
     span = high - low
-    unit, known = Decimal(1), tuple(map(Decimal, scale.steps))
+    unit, possible_steps = Decimal(1), tuple(map(Decimal, scale.steps))
     while not limits.is_whole and span and span < 3 * unit:
         unit /= 10
     if limits.steps:
-        known = (_common_multiple((*limits.steps, *((Decimal(1),) if limits.is_whole else ()))),)
+        possible_steps = (
+            _common_multiple((*limits.steps, *((Decimal(1),) if limits.is_whole else ()))),
+        )
         # Halves are seldom said where whole numbers will do.
-        known += (Decimal(1),) * 2 if all(1 % step == 0 for step in known) else ()
+        possible_steps += (Decimal(1),) * 2 if all(1 % step == 0 for step in possible_steps) else ()
     elif unit < 1:
-        known = (unit,)
+        possible_steps = (unit,)
     elif span > _SPAN:
-        known = (Decimal(10) ** (span.adjusted() - 1),)
-    counts = [(step, _count_allowed(low, high, step, limits)) for step in known]
+        possible_steps = (Decimal(10) ** (span.adjusted() - 1),)
+    counts = [(step, _count_allowed(low, high, step, limits)) for step in possible_steps]
     steps = tuple(step for step, count in counts if count > 1)
     steps = steps or tuple(step for step, count in counts if count and limits.steps)
-    return low, high, steps or (min(known) if limits.steps else unit,)
+    return low, high, steps or (min(possible_steps) if limits.steps else unit,)
 
 
 def _count_allowed(low: Decimal, high: Decimal, step: Decimal, limits: Limits) -> int:

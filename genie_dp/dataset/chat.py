@@ -54,11 +54,11 @@ def write_chats(rows: Iterable[Example], out: BinaryIO, note: Note, options: Wri
     shape = _SHAPES[options.format]
     chats = _Chats(options)
     for row in rows:
-        made = chats.chat_of(row)
-        if isinstance(made, LeftRow):
-            note(made)
+        chat_row = chats.chat_of(row)
+        if isinstance(chat_row, LeftRow):
+            note(chat_row)
         else:
-            out.write(json.dumps(shape(made), ensure_ascii=False).encode() + b"\n")
+            out.write(json.dumps(shape(chat_row), ensure_ascii=False).encode() + b"\n")
 
 
 class _Chats:
@@ -72,22 +72,22 @@ class _Chats:
         """Return the chat of a row, or why there is none."""
         options = self.options
         if placeholders(row.utterance) and not options.keep_placeholders:
-            return _left(row, HAS_PLACEHOLDERS)
+            return _leave_out(row, HAS_PLACEHOLDERS)
         if row.language not in self.boxes:
             self.boxes[row.language] = Toolbox(row.language, options)
         box = self.boxes[row.language]
         functions = functions_of(row)
         if unknown := box.unknown(functions):
-            return _left(row, UNKNOWN_FUNCTION, ", ".join(unknown))
+            return _leave_out(row, UNKNOWN_FUNCTION, ", ".join(unknown))
         answer: str = options.refusal
         calls: tuple[tuple[str, Json], ...] = ()
         if row.program != OUT_OF_SCOPE:
             try:
                 answer, calls = _answer(box.language, box.library, row.program)
             except GenieError as error:
-                return _left(row, UNREADABLE, error.problems[0].message)
+                return _leave_out(row, UNREADABLE, error.problems[0].message)
             if options.format == "needle" and not calls:
-                return _left(row, NO_CALL, answer)
+                return _leave_out(row, NO_CALL, answer)
         called = [name for name, _ in calls]
         return Chat(
             row.id,
@@ -99,7 +99,7 @@ class _Chats:
         )
 
 
-def _left(row: Example, reason: str, detail: str = "") -> LeftRow:
+def _leave_out(row: Example, reason: str, detail: str = "") -> LeftRow:
     return LeftRow(row.id, row.utterance, row.program, reason, detail)
 
 
@@ -255,7 +255,7 @@ def function_name(tool: str) -> str:
 
 def _as_openai(chat: Chat) -> Json:
     """Return a chat for fine-tuning at OpenAI, whose arguments are a text."""
-    told: Json = {"role": "assistant", "content": chat.answer}
+    reply: Json = {"role": "assistant", "content": chat.answer}
     if chat.calls:
         called = [
             {
@@ -268,20 +268,24 @@ def _as_openai(chat: Chat) -> Json:
             }
             for place, (name, arguments) in enumerate(chat.calls)
         ]
-        told = {"role": "assistant", "tool_calls": called}
-    tools = {"tools": _wrapped(chat.tools)} if chat.tools else {}  # none may be empty
-    return {"messages": [*_asked(chat), told], **tools}
+        reply = {"role": "assistant", "tool_calls": called}
+    tools = {"tools": _as_function_tools(chat.tools)} if chat.tools else {}  # none may be empty
+    return {"messages": [*_prompt_messages(chat), reply], **tools}
 
 
 def _as_hugging_face(chat: Chat) -> Json:
     """Return a chat for chat templates of transformers; all have the same keys."""
-    told: Json = {"role": "assistant", "content": chat.answer}
+    reply: Json = {"role": "assistant", "content": chat.answer}
     if chat.calls:
-        told["tool_calls"] = [
+        reply["tool_calls"] = [
             {"type": "function", "function": {"name": name, "arguments": arguments}}
             for name, arguments in chat.calls
         ]
-    return {"id": chat.id, "messages": [*_asked(chat), told], "tools": _wrapped(chat.tools)}
+    return {
+        "id": chat.id,
+        "messages": [*_prompt_messages(chat), reply],
+        "tools": _as_function_tools(chat.tools),
+    }
 
 
 def _as_sharegpt(chat: Chat) -> Json:
@@ -290,8 +294,8 @@ def _as_sharegpt(chat: Chat) -> Json:
     turns.append({"from": "human", "value": chat.sentence})
     if chat.calls:
         calls = [{"name": name, "arguments": arguments} for name, arguments in chat.calls]
-        told = json.dumps(calls[0] if len(calls) == 1 else calls, ensure_ascii=False)
-        turns.append({"from": "function_call", "value": told})
+        reply = json.dumps(calls[0] if len(calls) == 1 else calls, ensure_ascii=False)
+        turns.append({"from": "function_call", "value": reply})
     else:
         turns.append({"from": "gpt", "value": chat.answer})
     tools = json.dumps(chat.tools, ensure_ascii=False) if chat.tools else ""
@@ -312,12 +316,12 @@ def _as_functiongemma(chat: Chat) -> Json:
     return {"id": chat.id, "prompt": prompt, "completion": completion}
 
 
-def _asked(chat: Chat) -> list[Json]:
+def _prompt_messages(chat: Chat) -> list[Json]:
     system = [{"role": "system", "content": chat.system}] if chat.system else []
     return [*system, {"role": "user", "content": chat.sentence}]
 
 
-def _wrapped(tools: Iterable[Json]) -> list[Json]:
+def _as_function_tools(tools: Iterable[Json]) -> list[Json]:
     return [{"type": "function", "function": tool} for tool in tools]
 
 

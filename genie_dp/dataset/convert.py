@@ -277,10 +277,10 @@ class Convert(Stage):
                 _write_folder(conversion, parts)
             else:
                 _write_file(conversion, chain.from_iterable(read() for read in parts.values()))
-        left = dict(conversion.left.most_common())
+        left_out = dict(conversion.left.most_common())
         skipped = tuple(s for library in libraries.values() for s in library.skipped)
         return ConvertResult(
-            output.target, to, conversion.rows, left, conversion.renamed, skipped,
+            output.target, to, conversion.rows, left_out, conversion.renamed, skipped,
             conversion.private,
         )  # fmt: skip
 

@@ -135,25 +135,25 @@ def compare(old: ComparedDataset, new: ComparedDataset, *, shown: int = SHOWN) -
     _, in_old, in_new = np.intersect1d(
         old_pairs, new_pairs, assume_unique=True, return_indices=True
     )
-    same = int(np.minimum(old_times[in_old], new_times[in_new]).sum())
-    told = [describe_counts(side.counts, Newness()) for side in (old, new)]
+    same_rows = int(np.minimum(old_times[in_old], new_times[in_new]).sum())
+    described = [describe_counts(side.counts, Newness()) for side in (old, new)]
     sentences = [np.unique(side.sentences) for side in (old, new)]
     only = [
-        side.sentences[np.delete(places, kept)]  # of pairs that only one side has
-        for side, places, kept in ((old, old_places, in_old), (new, new_places, in_new))
+        side.sentences[np.delete(places, is_shared)]  # of pairs that only one side has
+        for side, places, is_shared in ((old, old_places, in_old), (new, new_places, in_new))
     ]
     both = np.intersect1d(sentences[0], sentences[1], assume_unique=True)
     changed = np.intersect1d(np.union1d(only[0], only[1]), both)
-    wanted = []
+    examples = []
     for side, other in ((old, new), (new, old)):
         alone = np.setdiff1d(side.sentences, both)
         shapes = _most_frequent(as_hashes(side.counts.bare), as_hashes(other.counts.bare), shown)
-        wanted.append(_Wanted(frozenset(changed.tolist()), _lowest(alone, shown), shapes))
-        wanted[-1].find(side)
+        examples.append(_Wanted(frozenset(changed.tolist()), _lowest(alone, shown), shapes))
+        examples[-1].find(side)
     return {
-        "rows": {**_sizes(old, new), "same": same},
+        "rows": {**_sizes(old, new), "same": same_rows},
         "sentences": {
-            **_paired([len(found) for found in sentences]),
+            **_pair([len(found) for found in sentences]),
             "same": len(both) - len(changed),
             "changed": len(changed),
         },
@@ -161,26 +161,29 @@ def compare(old: ComparedDataset, new: ComparedDataset, *, shown: int = SHOWN) -
         "programs_without_values": _compare_sets(
             as_hashes(old.counts.bare), as_hashes(new.counts.bare)
         ),
-        "functions": _functions(told),
-        **{name: _paired_counts([_plain_counts(one[name]) for one in told]) for name in _TABLES},
-        "changed": _changed(*wanted),
-        "only_sentences": _paired([one.sentences_alone() for one in wanted]),
-        "only_programs": _paired([one.programs_alone() for one in wanted]),
+        "functions": _functions(described),
+        **{
+            name: _paired_counts([_plain_counts(one[name]) for one in described])
+            for name in _TABLES
+        },
+        "changed": _changed_sentences(*examples),
+        "only_sentences": _pair([one.sentences_alone() for one in examples]),
+        "only_programs": _pair([one.programs_alone() for one in examples]),
     }
 
 
 def _sizes(old: ComparedDataset, new: ComparedDataset) -> Json:
-    return _paired([len(side.counts.sentences) for side in (old, new)])
+    return _pair([len(side.counts.sentences) for side in (old, new)])
 
 
-def _paired(values: Iterable[Any]) -> Json:
+def _pair(values: Iterable[Any]) -> Json:
     return dict(zip(("old", "new"), values, strict=True))
 
 
 def _compare_sets(old: Hashes, new: Hashes) -> Json:
     ours, theirs = np.unique(old), np.unique(new)
-    same = len(np.intersect1d(ours, theirs, assume_unique=True))
-    return {**_paired((len(ours), len(theirs))), "same": same}
+    shared = len(np.intersect1d(ours, theirs, assume_unique=True))
+    return {**_pair((len(ours), len(theirs))), "same": shared}
 
 
 def _plain_counts(counts: Any) -> Mapping[str, int]:
@@ -196,19 +199,19 @@ def _paired_counts(counts: list[Mapping[str, int]]) -> list[Json]:
         names = dict.fromkeys(sorted(names, key=int))
     elif list(counts[0]) != list(counts[1]):  # else in the order that both have
         names = dict.fromkeys(sorted(names))
-    return [{"name": n, **_paired([one.get(n, 0) for one in counts])} for n in names]
+    return [{"name": n, **_pair([one.get(n, 0) for one in counts])} for n in names]
 
 
 def _functions(told: list[Json]) -> list[Json]:
     """Return rows by function, those whose share moved the most first."""
     totals = [one["totals"]["rows"] for one in told]
-    found = _paired_counts([_plain_counts(one["functions"]) for one in told])
-    for item in found:
+    function_counts = _paired_counts([_plain_counts(one["functions"]) for one in told])
+    for item in function_counts:
         item |= {
             f"{side}_share": item[side] / total if total else 0.0
             for side, total in zip(("old", "new"), totals, strict=True)
         }
-    return sorted(found, key=lambda i: (-abs(i["new_share"] - i["old_share"]), i["name"]))
+    return sorted(function_counts, key=lambda i: (-abs(i["new_share"] - i["old_share"]), i["name"]))
 
 
 def spread(counts: Iterable[Mapping[str, Any]]) -> float:
@@ -282,14 +285,14 @@ class _Wanted:
 
     def programs_alone(self) -> list[Json]:
         """Return programs without values that the other side has not, most rows first."""
-        found = [{"program": self.keys[key], "rows": rows} for key, rows in self.shapes.items()]
-        return sorted(found, key=lambda item: (-int(item["rows"]), str(item["program"])))
+        programs = [{"program": self.keys[key], "rows": rows} for key, rows in self.shapes.items()]
+        return sorted(programs, key=lambda item: (-int(item["rows"]), str(item["program"])))
 
 
-def _changed(old: _Wanted, new: _Wanted) -> list[Json]:
+def _changed_sentences(old: _Wanted, new: _Wanted) -> list[Json]:
     """Return the sentences that changed, with their programs before and now."""
     items = [
-        {"utterance": text, **_paired([sorted(side.programs[key]) for side in (old, new)])}
+        {"utterance": text, **_pair([sorted(side.programs[key]) for side in (old, new)])}
         for key, text in old.utterances.items()
     ]
     return sorted(items, key=lambda item: str(item["utterance"]))
@@ -302,11 +305,11 @@ def _lowest(hashes: Hashes, number: int) -> frozenset[int]:
 
 def _most_frequent(hashes: Hashes, others: Hashes, number: int) -> dict[int, int]:
     """Return the hashes that are not among the others with the most rows, and how many."""
-    found, times = np.unique(hashes, return_counts=True)
-    is_alone = ~np.isin(found, np.unique(others))
-    found, times = found[is_alone], times[is_alone]
-    order = np.lexsort((found, -times))[:number]
-    return {int(found[place]): int(times[place]) for place in order}
+    unique_hashes, times = np.unique(hashes, return_counts=True)
+    is_alone = ~np.isin(unique_hashes, np.unique(others))
+    unique_hashes, times = unique_hashes[is_alone], times[is_alone]
+    order = np.lexsort((unique_hashes, -times))[:number]
+    return {int(unique_hashes[place]): int(times[place]) for place in order}
 
 
 # ------------------------------------------------------------------------------------ the stage
@@ -400,7 +403,7 @@ class Diff(ReportStage):
             **private.fields(),
             "title": self.title or f"{Path(self.old).name} and {Path(self.new).name}",
             "version": __version__,
-            "inputs": _paired([[file.as_dict() for file in side.files] for side in (old, new)]),
+            "inputs": _pair([[file.as_dict() for file in side.files] for side in (old, new)]),
             "is_same": is_same(compared),
             **compared,
         }
@@ -442,16 +445,16 @@ def text_of(told: Mapping[str, Any], *, shown: int = SHOWN) -> Iterator[str]:
     yield "moved: " + ", ".join(f"{name} {percent(spread(told[name]))}" for name in _SPREAD)
     for word, names in (("lost", lost), ("gained", gained)):
         if names:
-            yield from _titled(f"functions {word}", names, shown)
-    moved = _moved(functions)
+            yield from _titled_lines(f"functions {word}", names, shown)
+    moved = _moved_functions(functions)
     shares = [
         f"{percent(i['old_share']):>8} -> {percent(i['new_share']):>8}  {i['name']}" for i in moved
     ]
     if shares:
-        yield from _titled("share of rows by function", shares, shown)
+        yield from _titled_lines("share of rows by function", shares, shown)
     changed = [_changed_lines(item) for item in told["changed"]]
     if changed:
-        yield from _titled("sentences with another program", changed, shown)
+        yield from _titled_lines("sentences with another program", changed, shown)
     for word, side in (("lost", "old"), ("gained", "new")):
         if rows := told["only_sentences"][side]:
             yield ""
@@ -459,7 +462,7 @@ def text_of(told: Mapping[str, Any], *, shown: int = SHOWN) -> Iterator[str]:
             yield from (f"  {row['utterance']}" for row in rows[:shown])
 
 
-def _moved(functions: Iterable[Json]) -> list[Json]:
+def _moved_functions(functions: Iterable[Json]) -> list[Json]:
     """Return the functions that both sides have, in another share of their rows."""
     return [i for i in functions if i["old"] and i["new"] and i["old_share"] != i["new_share"]]
 
@@ -469,7 +472,7 @@ def _lost_and_gained(item: Mapping[str, int]) -> tuple[int, int]:
     return item["old"] - both, item["new"] - both
 
 
-def _titled(title: str, items: list[str], shown: int) -> Iterator[str]:
+def _titled_lines(title: str, items: list[str], shown: int) -> Iterator[str]:
     rest = f", {shown:,} of them" if len(items) > shown else ""
     yield ""
     yield f"{title} ({len(items):,}{rest}):"
@@ -492,17 +495,17 @@ def render_page(told: Mapping[str, Any], *, shown: int = SHOWN) -> str:
     text: str = template.render(
         diff=told,
         shown=shown,
-        moved=_moved(told["functions"]),
+        moved=_moved_functions(told["functions"]),
         lost_and_gained=_lost_and_gained,
         spread={name: spread(told[name]) for name in _SPREAD},
-        length=_binned(told["length"]),
-        depth=_binned(told["depth"]),
+        length=_bin_counts(told["length"]),
+        depth=_bin_counts(told["depth"]),
         marked=mark_tokens,
     )
     return text
 
 
-def _binned(items: list[Json]) -> list[Json]:
+def _bin_counts(items: list[Json]) -> list[Json]:
     """Return a histogram of both sides with few enough bins for a phone."""
     bins = [
         bin_counts({item["name"]: item[side] for item in items}, _MOST_BINS)
@@ -512,4 +515,4 @@ def _binned(items: list[Json]) -> list[Json]:
 
 
 def _paired_bins(bins: list[dict[str, int]]) -> list[Json]:
-    return [{"name": name, **_paired([one[name] for one in bins])} for name in bins[0]]
+    return [{"name": name, **_pair([side_bins[name] for side_bins in bins])} for name in bins[0]]

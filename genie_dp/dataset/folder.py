@@ -151,7 +151,7 @@ def card_facts(folder: str) -> CardFacts:
         facts["title"],
         facts["licence"],
         tuple(facts["sources"]),
-        tuple((what, seed) for what, seed in facts["seeds"]),
+        tuple((purpose, seed) for purpose, seed in facts["seeds"]),
         spent_of(facts["spent"]) if facts["spent"] else None,
     )
 

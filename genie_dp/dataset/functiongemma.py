@@ -21,10 +21,10 @@ def prompt_of(system: str, tools: Iterable[Mapping[str, Any]], sentence: str) ->
         system: said before the functions; "" for nothing.
         tools: each with `name`, `description` and `parameters`, a JSON Schema that stands alone.
     """
-    said = f"{system}\n{_TRIGGER}" if system else _TRIGGER
+    system_text = f"{system}\n{_TRIGGER}" if system else _TRIGGER
     declared = "".join(map(declaration, tools))
     return (
-        f"<bos><start_of_turn>developer\n{said}{declared}<end_of_turn>\n"
+        f"<bos><start_of_turn>developer\n{system_text}{declared}<end_of_turn>\n"
         f"<start_of_turn>user\n{sentence}<end_of_turn>\n<start_of_turn>model\n"
     )
 
@@ -100,7 +100,7 @@ def _value(value: Any) -> str:
         case list():
             return f"[{','.join(map(_value, value))}]"
         case dict():
-            return f"{{{','.join(f'{name}:{_value(one)}' for name, one in _in_order(value))}}}"
+            return f"{{{','.join(f'{name}:{_value(item)}' for name, item in _in_order(value))}}}"
         case _:
             return json.dumps(value)
 

@@ -55,7 +55,7 @@ def _ambiguous(counts: Counts) -> float | None:
     return totals["ambiguous_sentences"] / totals["sentences"] if totals["sentences"] else None
 
 
-def _covered(counts: Counts) -> float | None:
+def _covered_share(counts: Counts) -> float | None:
     library = counts["library"]
     return library["used"] / library["functions"] if library and library["functions"] else None
 
@@ -89,7 +89,7 @@ FIGURES: Mapping[str, Figure] = {
     "programs_without_values": _total("programs_without_values", "the same without their values"),
     "words": _total("words", "different words"),
     "templates": _total("templates", "templates that rows were made with"),
-    "functions": Figure("share", "functions of the skills that rows use", _covered),
+    "functions": Figure("share", "functions of the skills that rows use", _covered_share),
     "functions_used": _total("functions", "functions in use"),
     "rows_per_function": Figure("count", "rows of the rarest function of the skills", _rarest),
     "function_combinations": _total("function_combinations", "combinations of functions"),
@@ -186,8 +186,8 @@ def problems_of(gates: tuple[Gate, ...], counts: Counts) -> Iterator[Problem]:
         if gate.is_kept(figures):
             continue
         value = figures[gate.figure]
-        told = "not told" if value is None else show(gate.figure, value)
-        message = f"{gate.figure} is {told}, required {gate.operator} {gate.limit:.12g}"
+        value_text = "not told" if value is None else show(gate.figure, value)
+        message = f"{gate.figure} is {value_text}, required {gate.operator} {gate.limit:.12g}"
         yield Problem("D031", message, hint=_hint(gate, value, counts))
 
 

@@ -143,15 +143,15 @@ class _FrameReader:
             self._fail("P120", f"no section {text}", number, 0, text, hint)
 
     def _add(self, side: str, frames: list[PhraseFrame], number: int, start: int) -> None:
-        said = side.strip().removeprefix("~")
+        phrase = side.strip().removeprefix("~")
         words = tuple(
             token
-            for word in said.split()
+            for word in phrase.split()
             for token in ((word,) if word in PLACES else tokenize(word))
         )
         column = start + len(side) - len(side.lstrip())
         span = Span(self.file, number, column + 1, number, column + 1 + len(side.strip()))
-        frame = PhraseFrame(words, said == side.strip(), span)
+        frame = PhraseFrame(words, phrase == side.strip(), span)
         first = next((one for one in (*self._sides[0], *self._sides[1])), frame)
         if sorted(frame.places) != sorted(first.places):
             message = f"places {' '.join(frame.places) or 'none'}"
@@ -224,12 +224,12 @@ class FrameSet:
     @cached_property
     def _by_word(self) -> Mapping[str, tuple[int, ...]]:
         """Return the meanings that have frames with a word, by the rarest word of each."""
-        found: dict[str, dict[int, None]] = {}
+        outputs: dict[str, dict[int, None]] = {}
         for number, meaning in enumerate(self.meanings):
             for frame in (*meaning.same, *meaning.opposite):
                 rarest = min((x for x in frame.words if x not in PLACES), key=commonness)
-                found.setdefault(rarest, {})[number] = None
-        return {word: tuple(numbers) for word, numbers in found.items()}
+                outputs.setdefault(rarest, {})[number] = None
+        return {word: tuple(numbers) for word, numbers in outputs.items()}
 
     def same(self, sentence: Sequence[str], typed: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
         """Yield the sentences that mean what this one may mean, each as tokens.
@@ -266,17 +266,17 @@ class FrameSet:
         self, pairing: "_Pairing", sentence: Sequence[str], typed: Sequence[str]
     ) -> Iterator[tuple[str, ...]]:
         text = " ".join(sentence)
-        met = {tuple(sentence)}
+        seen = {tuple(sentence)}
         numbers = {number for word in sentence for number in self._by_word.get(word, ())}
         keys = keys_of(text) if numbers else {}
         for number in sorted(numbers):
             for match in self._rules_of(number, pairing).fitting(text, keys):
                 for output in match.compiled.outputs:
-                    said = _replaced(match, output.parts, sentence)
+                    said = _replace_match(match, output.parts, sentence)
                     said = tuple(with_articles(" ".join(said), text).split(" "))
-                    if said not in met:
-                        met.add(said)
-                        yield _replaced(match, output.parts, typed) if typed else said
+                    if said not in seen:
+                        seen.add(said)
+                        yield _replace_match(match, output.parts, typed) if typed else said
 
 
 @lru_cache(maxsize=8)
@@ -290,7 +290,7 @@ def frames_of(language: str) -> FrameSet:
     return FrameSet(read_frames(read_text(path), path.name) if path.is_file() else ())
 
 
-def _replaced(
+def _replace_match(
     match: RuleMatch, output: Sequence[OutputPart], words: Sequence[str]
 ) -> tuple[str, ...]:
     """Return a sentence with an output in the place of a match, its tokens written as `words`."""
@@ -301,10 +301,10 @@ def _replaced(
         first = before.count(" ")
         return words[first : first + inside.count(" ")]
 
-    said = list(between(0, place.start()))
+    tokens = list(between(0, place.start()))
     for part in output:
-        said += between(*place.span(f"v_{part.name}")) if isinstance(part, Ref) else [str(part)]
-    return (*said, *between(place.end(), len(place.string)))
+        tokens += between(*place.span(f"v_{part.name}")) if isinstance(part, Ref) else [str(part)]
+    return (*tokens, *between(place.end(), len(place.string)))
 
 
 # ------------------------------------------------------------------------------ rules of them
@@ -318,7 +318,7 @@ def _rules(meanings: Iterable[Meaning], pairs_of: _Pairing) -> Iterator[RewriteR
     for number, meaning in enumerate(meanings):
         of_meaning = (*meaning.same, *meaning.opposite)
         for index, (frame, others) in enumerate(pairs_of(meaning)):
-            given = _of_longer_frames(frame, of_meaning)
+            excluded = _of_longer_frames(frame, of_meaning)
             asked: dict[tuple[bool, frozenset[str]], list[PhraseFrame]] = {}
             for other in others:
                 key = not _keeps_end(frame, other), _singular_places(other)
@@ -328,7 +328,7 @@ def _rules(meanings: Iterable[Meaning], pairs_of: _Pairing) -> Iterator[RewriteR
                     id=f"{_GROUP}/{_slug(frame)}-{number}-{index}-{kind}",
                     pattern=tuple(
                         _pattern(
-                            frame, meaning.section, given, is_short=is_short, singular=singular
+                            frame, meaning.section, excluded, is_short=is_short, singular=singular
                         )
                     ),
                     outputs=tuple(tuple(_output(x)) for x in outputs),
@@ -371,15 +371,15 @@ def _of_longer_frames(
     "Text X S" does not mean "text bob saying hello", which is "text X saying S".
     """
     fixed = {word for word in frame.words if word not in PLACES}
-    found: dict[str, dict[WordCondition, None]] = {}
+    fillers: dict[str, dict[WordCondition, None]] = {}
     for other in others:
         if len(other.words) > len(frame.words) and fixed.issubset(other.words):
             for place, before, after in _taken_in(frame.words, other.words):
                 for name, words in (("starts", before), ("ends", after)):
                     if words:
                         condition = WordCondition(name, (" ".join(words),), negated=True)
-                        found.setdefault(place, {})[condition] = None
-    return {place: tuple(conditions) for place, conditions in found.items()}
+                        fillers.setdefault(place, {})[condition] = None
+    return {place: tuple(conditions) for place, conditions in fillers.items()}
 
 
 _Taken = tuple[str, tuple[str, ...], tuple[str, ...]]
@@ -399,8 +399,8 @@ def _taken_in(frame: Sequence[str], longer: Sequence[str]) -> list[_Taken]:
         return _taken_in(frame[1:], longer[1:]) if longer[:1] == frame[:1] else []
     if frame[0] not in longer:
         return []
-    at = longer.index(frame[0])
-    before, rest = tuple(longer[:at]), longer[at + 1 :]
+    offset = longer.index(frame[0])
+    before, rest = tuple(longer[:offset]), longer[offset + 1 :]
     if any(word in PLACES for word in before):
         return []
     following = next((word for word in frame[1:2]), None)
@@ -454,23 +454,23 @@ def _output(frame: PhraseFrame) -> Iterator[OutputPart]:
     yield from (Ref(word.lower()) if word in PLACES else word for word in frame.words)
 
 
-def _written(frames: Iterable[PhraseFrame]) -> tuple[PhraseFrame, ...]:
+def _written_frames(frames: Iterable[PhraseFrame]) -> tuple[PhraseFrame, ...]:
     return tuple(frame for frame in frames if frame.is_written)
 
 
 def _written_by_written(meaning: Meaning) -> Iterator[_Pair]:
     for side in (meaning.same, meaning.opposite):
-        yield from _others(_written(side), _written(side))
+        yield from _others(_written_frames(side), _written_frames(side))
 
 
 def _written_by_all(meaning: Meaning) -> Iterator[_Pair]:
     for side in (meaning.same, meaning.opposite):
-        yield from _others(side, _written(side))
+        yield from _others(side, _written_frames(side))
 
 
 def _other_side(meaning: Meaning) -> Iterator[_Pair]:
-    yield from ((frame, _written(meaning.opposite)) for frame in meaning.same)
-    yield from ((frame, _written(meaning.same)) for frame in meaning.opposite)
+    yield from ((frame, _written_frames(meaning.opposite)) for frame in meaning.same)
+    yield from ((frame, _written_frames(meaning.same)) for frame in meaning.opposite)
 
 
 def _others(frames: Iterable[PhraseFrame], written: Sequence[PhraseFrame]) -> Iterator[_Pair]:

@@ -81,13 +81,13 @@ class RuleSet:
         text = utterance + " "
         rules = self._candidates(keys_of(utterance), is_query=is_query)
         places = [_RuleMatches(rule, text) for rule in rules]
-        met = {utterance}
+        seen = {utterance}
         for _ in range(number * _TRIES if places else 0):
             rewrite = self._one(utterance, places, rng)
-            if rewrite is not None and rewrite.utterance not in met:
-                met.add(rewrite.utterance)
+            if rewrite is not None and rewrite.utterance not in seen:
+                seen.add(rewrite.utterance)
                 yield rewrite
-                if len(met) > number:
+                if len(seen) > number:
                     return
             places = [place for place in places if not place.is_idle]
 

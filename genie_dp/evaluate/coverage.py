@@ -60,7 +60,7 @@ VERDICTS: Mapping[str, str] = {
     "refused": "to be refused, and not derived",
 }
 _COVERED = ("derived", "ambiguous")
-_MISSED = ("other", "near miss", "not derived", "too long")
+_MISS_VERDICTS = ("other", "near miss", "not derived", "too long")
 CAUSES: Mapping[str, str] = {
     "function not said": "no part of the sentence is derived with one of its functions",
     "word not said": "its functions are said, and it has words that no template says",
@@ -280,16 +280,20 @@ class CoverageReader:
         return replace(covered, milliseconds=1000 * (time.process_time() - start))
 
     def _judge(self, row: Example, file: str) -> CoveredSentence:
-        found = self.spoken.find(row.utterance)
-        programs = list(self._programs(found.readings))
+        matches = self.spoken.find(row.utterance)
+        programs = list(self._programs(matches.readings))
         likely = [program for program in programs if not program.read.is_unlikely]
         if row.program == OUT_OF_SCOPE:
-            return self._covered(row, "", "not refused" if likely else "refused", likely)
+            return self._covered_sentence(row, "", "not refused" if likely else "refused", likely)
         best = [program for program in likely if program.read.doubt <= likely[0].read.doubt]
         if not row.program:
             if likely:
-                return self._covered(row, "", "derived" if len(best) == 1 else "ambiguous", likely)
-            return self._missed(row, "", [], self.spoken.guess(row.utterance), found.is_cut)
+                return self._covered_sentence(
+                    row, "", "derived" if len(best) == 1 else "ambiguous", likely
+                )
+            return self._missed_sentence(
+                row, "", [], self.spoken.guess(row.utterance), matches.is_cut
+            )
         gold = gold_view(row.program, Gold(row, (row.program,)), self.viewer, file).match
         right = [program for program in programs if program.match == gold]
         aligned = align(row.utterance, row.program, self.spoken, self.inputs).read
@@ -300,10 +304,10 @@ class CoverageReader:
             is_best = any(program in best for program in right)
             others = [program for program in (best if is_best else likely) if program not in right]
             verdict = "ambiguous" if others else "derived"
-            return self._covered(row, row.program, verdict, [*right, *others])
-        return self._missed(row, row.program, likely, aligned, found.is_cut)
+            return self._covered_sentence(row, row.program, verdict, [*right, *others])
+        return self._missed_sentence(row, row.program, likely, aligned, matches.is_cut)
 
-    def _covered(
+    def _covered_sentence(
         self,
         row: Example,
         expected: str,
@@ -337,7 +341,7 @@ class CoverageReader:
                     seen.add(match)
                     yield _ReadingProgram(read, text, match)
 
-    def _missed(
+    def _missed_sentence(
         self,
         row: Example,
         expected: str,
@@ -351,21 +355,21 @@ class CoverageReader:
         nearest = tuple(self.spoken.function_words.nearest(words, are_english=is_english))
         if is_cut and not likely:
             missed = MissedWording("unknown", (), nearest, Miss((), (), (), ()))
-            return self._covered(row, expected, "too long", (), read, missed)
+            return self._covered_sentence(row, expected, "too long", (), read, missed)
         sentence = self.explainer.sentence_of(read)
         chart = Chart(self.explainer.grammar, self.explainer.max_depth)
-        near = nearest_miss(self.explainer, sentence, chart)
+        miss = nearest_miss(self.explainer, sentence, chart)
         functions = self.inputs.language.functions_in(expected) if expected else ()
-        lacking = tuple(n for n in dict.fromkeys(functions) if n not in near.functions)
+        lacking = tuple(n for n in dict.fromkeys(functions) if n not in miss.functions)
         if likely:
             verdict, cause = "other", "said otherwise"
         else:
-            is_near = bool(near.edits) or any(fit.words == sentence.text for fit in near.fits)
+            is_near = bool(miss.edits) or any(fit.words == sentence.text for fit in miss.fits)
             verdict = "near miss" if is_near else "not derived"
-            cause = "word not said" if near.unknown else "not put together"
+            cause = "word not said" if miss.unknown else "not put together"
             cause = "function not said" if lacking else cause if expected else "unknown"
-        missed = MissedWording(cause, lacking, nearest, near)
-        return self._covered(row, expected, verdict, likely, read, missed)
+        missed = MissedWording(cause, lacking, nearest, miss)
+        return self._covered_sentence(row, expected, verdict, likely, read, missed)
 
     def stub(self, sentence: CoveredSentence, nearest: NearestPrograms) -> Stub | None:
         """Return a template for a sentence that was missed, not checked yet; None without any."""
@@ -377,9 +381,9 @@ class CoverageReader:
         for function, words in sentence.missed.nearest:
             if 2 * len(words) < len(telling):  # one word of many says too little of a function
                 continue
-            found = nearest.align(sentence.utterance, function)
-            if found is not None:
-                return Stub.from_sentence(found, self.inputs)
+            alignment = nearest.align(sentence.utterance, function)
+            if alignment is not None:
+                return Stub.from_sentence(alignment, self.inputs)
         return None
 
     def left_out(self, sentence: CoveredSentence, stub: Stub) -> tuple[str, ...]:
@@ -387,10 +391,10 @@ class CoverageReader:
         if sentence.expected or sentence.missed is None:
             return ()
         (function,) = self.inputs.language.functions_in(stub.sentence.program)
-        said = dict(sentence.missed.nearest)[function]
+        function_words = dict(sentence.missed.nearest)[function]
         telling = self.values.content_words(stub.sentence.read.tokens)
         words = (word for word in dict.fromkeys(telling) if word[:1].isalnum())  # no "'s"
-        return tuple(word for word in words if word not in said)
+        return tuple(word for word in words if word not in function_words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,7 +448,7 @@ class CoverageReport(Result):
     @property
     def counted(self) -> tuple[CoveredSentence, ...]:
         """Return the sentences that are to be derived: all but those to be refused."""
-        return tuple(s for s in self.sentences if s.is_covered or s.verdict in _MISSED)
+        return tuple(s for s in self.sentences if s.is_covered or s.verdict in _MISS_VERDICTS)
 
     @property
     def missed(self) -> tuple[CoveredSentence, ...]:

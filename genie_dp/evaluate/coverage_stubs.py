@@ -112,11 +112,11 @@ def _places(variant: ReadValues, literals: Sequence[Literal]) -> dict[str, list[
     free = list(literals)
     for name, value in variant.values.items():
         key = key_of(value.constant)
-        same = next((literal for literal in free if key_of(literal.constant) == key), None)
-        if same is None:
+        equal_literal = next((literal for literal in free if key_of(literal.constant) == key), None)
+        if equal_literal is None:
             return None
-        free.remove(same)
-        places[name] = [same]
+        free.remove(equal_literal)
+        places[name] = [equal_literal]
     for of_value in places.values():  # one value may stand in several places
         key = key_of(of_value[0].constant)
         again = [literal for literal in free if key_of(literal.constant) == key]
@@ -290,10 +290,10 @@ class NearestPrograms:
         available = Counter(stem for token in read.tokens if (stem := stem_of(token, placeholders)))
         for words in self._said_with(function):
             needed = Counter(token.rpartition("_")[0] for _, token in placeholders.names(words))
-            left = [*(available - needed).elements()]
-            if needed - available or len(left) > 1:
+            remaining = [*(available - needed).elements()]
+            if needed - available or len(remaining) > 1:
                 continue
-            conditions = self._conditions(function, left[0], read) if left else [""]
+            conditions = self._conditions(function, remaining[0], read) if remaining else [""]
             for program in chain.from_iterable(
                 self._programs(f"{words} {condition}".strip()) for condition in conditions
             ):

@@ -109,11 +109,11 @@ class GapListener:
             raise GenieError(Problem("F024", message, hint=hint))
         reader = CoverageReader.from_inputs(inputs, config, names)
         compiled, spoken = reader.explainer.compiled, reader.spoken
-        pairs, drawn = _draw(compiled)
-        words, unsaid = _all_words(spoken.function_words, drawn, library)
+        pairs, drawn_phrases = _draw(compiled)
+        words, unsaid = _all_words(spoken.function_words, drawn_phrases, library)
         # "We" and "too" are no gap, and need not count as one.
         public = locale_from(config.locale).words.function_words
-        said = SaidByTemplates(
+        template_phrases = SaidByTemplates(
             spoken.grammar.vocabulary | public | frozenset(compiled.placeholders.stems),
             pairs,
             tuple(sorted(library.names())),
@@ -121,7 +121,7 @@ class GapListener:
         )
         by = "the templates" if parser is None else f"the parser {Path(parser.folder or '').name}"
         return cls(
-            inputs, config, reader, words, unsaid, said,
+            inputs, config, reader, words, unsaid, template_phrases,
             {"by": by, **(facts or {})}, parser, names, (*inputs.skills, *inputs.sources),
         )  # fmt: skip
 
@@ -147,8 +147,8 @@ class GapListener:
             if reply.refused is None:
                 return Heard(tokens)
             return Heard(tokens, reply.refused, self._function_of(reply) or self._first(tokens))
-        found = self.reader.spoken.find(utterance)
-        likely = [reading for reading in found.readings if not reading.is_unlikely]
+        matches = self.reader.spoken.find(utterance)
+        likely = [reading for reading in matches.readings if not reading.is_unlikely]
         if any(map(self._has_known_names, likely)):
             return Heard(tokens)
         is_said = all(map(self.said.has, tokens))
@@ -204,10 +204,10 @@ class GapListener:
         Those that no template says come first: the others have templates, none of which fits.
         """
         telling = self._telling(tokens)
-        near = self.words.nearest(telling, most=len(self.words.words))
-        near = [(name, shared) for name, shared in near if 2 * len(shared) >= len(telling)]
-        near.sort(key=lambda pair: pair[0] not in self.unsaid)
-        return near[:_MOST_NEAREST]
+        nearest = self.words.nearest(telling, most=len(self.words.words))
+        nearest = [(name, shared) for name, shared in nearest if 2 * len(shared) >= len(telling)]
+        nearest.sort(key=lambda pair: pair[0] not in self.unsaid)
+        return nearest[:_MOST_NEAREST]
 
     def _first(self, tokens: Sequence[str]) -> str:
         return next((name for name, _ in self._nearest(tokens)), "")
@@ -224,23 +224,23 @@ class GapListener:
         advice = self._advise_known([self._fill_holes(tokens) for tokens in sentences])
         named = self._advise_known(
             [
-                None if one is not None and (one.is_derived or one.stub) else tokens
-                for tokens, one in zip(self._take_names_out(sentences), advice, strict=True)
+                None if item is not None and (item.is_derived or item.stub) else tokens
+                for tokens, item in zip(self._take_names_out(sentences), advice, strict=True)
             ]
         )
-        found = []
-        for tokens, one, other in zip(sentences, advice, named, strict=True):
-            best = other if other is not None and other.stub else one
+        best_advice = []
+        for tokens, item, renamed_advice in zip(sentences, advice, named, strict=True):
+            best = renamed_advice if renamed_advice is not None and renamed_advice.stub else item
             # Without a template the words in a hole may be anything.
             is_empty = best is not None and HOLE in tokens and not best.stub
-            found.append(None if is_empty else best)
-        return found
+            best_advice.append(None if is_empty else best)
+        return best_advice
 
     def _advise_known(self, sentences: Sequence[Tokens | None]) -> list[Advice | None]:
         """Return advice for the sentences that are there; the same one is judged once."""
         different = list(dict.fromkeys(tokens for tokens in sentences if tokens is not None))
-        known = dict(zip(different, self._advise(different), strict=True))
-        return [None if tokens is None else known[tokens] for tokens in sentences]
+        advice_of = dict(zip(different, self._advise(different), strict=True))
+        return [None if tokens is None else advice_of[tokens] for tokens in sentences]
 
     def _fill_holes(self, tokens: Tokens) -> Tokens | None:
         """Return a sentence whose holes are values of a function that its words tell of.
@@ -252,9 +252,9 @@ class GapListener:
         holes = [place for place, token in enumerate(tokens) if token == HOLE]
         if not holes or holes[0] == 0:
             return None if holes else tokens
-        known = [token for token in tokens if token != HOLE]
-        for name, _ in self._nearest(known):
-            free = self._free_inputs(name, known)
+        known_tokens = [token for token in tokens if token != HOLE]
+        for name, _ in self._nearest(known_tokens):
+            free = self._free_inputs(name, known_tokens)
             if len(free) >= len(holes):
                 stems = (stem for _, stem in free)
                 return tuple(next(stems) if token == HOLE else token for token in tokens)
@@ -284,16 +284,16 @@ class GapListener:
         required. None where it is not so.
         """
         runs = [_unknown_runs(tokens, self._is_known) for tokens in sentences]
-        said: dict[Tokens, set[Tokens]] = {}
+        variants: dict[Tokens, set[Tokens]] = {}
         for tokens, own in zip(sentences, runs, strict=True):
             for run in own:
-                said.setdefault(_without(tokens, [run]), set()).add(tokens[run])
-        found = []
+                variants.setdefault(_without(tokens, [run]), set()).add(tokens[run])
+        filled = []
         for tokens, own in zip(sentences, runs, strict=True):
-            others = ((run, said[_without(tokens, [run])]) for run in own)
+            others = ((run, variants[_without(tokens, [run])]) for run in own)
             varied = [_inside(run, words) for run, words in others if len(words) > 1]
-            found.append(self._fill_runs(tokens, varied) or self._fill_named(tokens, own))
-        return found
+            filled.append(self._fill_runs(tokens, varied) or self._fill_named(tokens, own))
+        return filled
 
     def _is_known(self, token: str) -> bool:
         """Tell whether a token is said by templates, or belongs to a function of the library."""
@@ -304,8 +304,8 @@ class GapListener:
         if not runs:
             return None
         free = self._lacking(tokens, runs)
-        wanted = sum(parameter.is_required for parameter, _ in free)
-        if not wanted <= len(runs) <= len(free):
+        required = sum(parameter.is_required for parameter, _ in free)
+        if not required <= len(runs) <= len(free):
             return None
         return _without(tokens, runs, [stem for _, stem in free])
 
@@ -326,11 +326,11 @@ class GapListener:
         None where another one is as near: then it is not known which is meant.
         """
         rest = [token for token in _without(tokens, runs) if token]
-        near = self._nearest(rest)
-        shared = [len(words) for _, words in near]
-        if not near or shared[0] in shared[1:]:
+        nearest = self._nearest(rest)
+        shared = [len(words) for _, words in nearest]
+        if not nearest or shared[0] in shared[1:]:
             return []
-        return self._free_inputs(near[0][0], rest)
+        return self._free_inputs(nearest[0][0], rest)
 
     def _advise(self, sentences: Sequence[Tokens]) -> list[Advice]:
         numbered = [number_values(tokens) for tokens in sentences]
@@ -343,30 +343,33 @@ class GapListener:
             self.reader.explainer, self.reader.spoken, self.reader.inputs.library
         )
         stubs = {
-            one.id: Stub.from_sentence(found, self.inputs)
-            for one, tokens in zip(judged, numbered, strict=True)
-            if one.missed is not None
-            if (found := self._sentence_for(one, tokens, templates)) is not None
+            sentence.id: Stub.from_sentence(aligned, self.inputs)
+            for sentence, tokens in zip(judged, numbered, strict=True)
+            if sentence.missed is not None
+            if (aligned := self._sentence_for(sentence, tokens, templates)) is not None
         }
         config = self.config
         working = working_stubs(
             stubs, self.inputs, subsets=config.subsets, max_depth=config.max_depth
         )
-        return [self._advice(one, stubs.get(one.id), working.get(one.id, "")) for one in judged]
+        return [
+            self._advice(sentence, stubs.get(sentence.id), working.get(sentence.id, ""))
+            for sentence in judged
+        ]
 
     def _sentence_for(
         self, judged: CoveredSentence, tokens: Tokens, templates: NearestPrograms
     ) -> AlignedSentence | None:
         """Return a sentence with the plainest program of a function that its words tell of."""
         for function, _ in self._nearest(tokens):
-            found = None
+            aligned = None
             if function not in self.unsaid:
-                found = templates.align(judged.utterance, function)
-            if found is None or not self._says(function, tokens, found.program):
+                aligned = templates.align(judged.utterance, function)
+            if aligned is None or not self._says(function, tokens, aligned.program):
                 # Templates that are put together have no words of their own to begin with.
-                found = self._call(function, tokens)
-            if found is not None:
-                return found
+                aligned = self._call(function, tokens)
+            if aligned is not None:
+                return aligned
         return None
 
     def _says(self, function: str, tokens: Tokens, program: str) -> bool:
@@ -540,9 +543,9 @@ def _inside(run: slice, said: Collection[Tokens]) -> slice:
     >>> _inside(slice(2, 4), {("saying", "hello"), ("saying", "bye")})
     slice(3, 4, None)
     """
-    most = min(map(len, said)) - 1
-    begin = len(commonprefix([words[:most] for words in said]))
-    end = len(commonprefix([words[::-1][: most - begin] for words in said]))
+    longest_affix = min(map(len, said)) - 1
+    begin = len(commonprefix([words[:longest_affix] for words in said]))
+    end = len(commonprefix([words[::-1][: longest_affix - begin] for words in said]))
     return slice(run.start + begin, run.stop - end)
 
 
@@ -552,10 +555,10 @@ def _without(tokens: Tokens, runs: Sequence[slice], instead: Sequence[str] = ())
     >>> _without(("feed", "the", "big", "reef", "tank"), [slice(2, 4)])
     ('feed', 'the', '', 'tank')
     """
-    found = list(tokens)
+    result = list(tokens)
     for number, run in reversed(list(enumerate(runs))):
-        found[run] = [instead[number] if instead else ""]
-    return tuple(found)
+        result[run] = [instead[number] if instead else ""]
+    return tuple(result)
 
 
 def _open_stem(type_: Type) -> str | None:

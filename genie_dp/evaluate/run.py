@@ -61,10 +61,10 @@ class Evaluation(Result):
         first = self.data["accuracy"]
         right = f"first program right: {first['right']:,} of {first['rows']:,}"
         if self.outcomes:
-            answered, wrong, refused, refused_wrongly, asked = self.outcomes.values()
+            answered, wrong, refused, refused_wrongly, to_refuse = self.outcomes.values()
             return (
                 f"{answered:,} answered rightly, {wrong:,} wrongly, {refused:,} refused rightly, "
-                f"{refused_wrongly:,} wrongly, {asked:,} asked; {right}"
+                f"{refused_wrongly:,} wrongly, {to_refuse:,} asked; {right}"
             )
         if first["rows"] < FEW_ROWS:
             return right

@@ -64,9 +64,9 @@ def is_alexa(source: ImportSource) -> bool:
 def models_of(path: Path) -> dict[str, Path]:
     """Return the interaction models of a skill's folder, by their languages."""
     for place in _PLACES:
-        found = {p.stem: p for p in (path / place).glob("*.json") if _LANGUAGE.fullmatch(p.stem)}
-        if found:
-            return found
+        models = {p.stem: p for p in (path / place).glob("*.json") if _LANGUAGE.fullmatch(p.stem)}
+        if models:
+            return models
     return {}
 
 
@@ -107,14 +107,14 @@ def _values_of(type_: DocumentPart) -> Mapping[str, Any] | None:
     name, values, has_ids = type_.text("name"), dict[str, tuple[str, ...]](), False
     type_.assistant.places[name] = type_.place
     for value in type_.objects("values"):
-        said = value.object("name")
-        values[said.text("value")] = said.words("synonyms")
+        names = value.object("name")
+        values[names.text("value")] = names.words("synonyms")
         has_ids = has_ids or bool(value.get("id"))
     if has_ids:
         type_.leave_out("values", "ids: calls have the values themselves")
     for key in sorted(type_.fields.keys() - {"name", "values"}):
         text = "names of this kind come at run time" if not values else "it is not read"
-        type_.assistant.note(type_.at(key), text, "changed")
+        type_.assistant.note(type_.place_of(key), text, "changed")
     if name.startswith("AMAZON."):
         return open_list(values)
     return closed_list(values) if values else None
@@ -124,7 +124,7 @@ def _add_list(
     type_: str, types: Mapping[str, Mapping[str, Any] | None], slot: DocumentPart
 ) -> None:
     """See to it that there is a list for the type of a slot."""
-    assistant, place = slot.assistant, slot.at("type")
+    assistant, place = slot.assistant, slot.place_of("type")
     if type_ in assistant.lists:
         return
     if values := types.get(type_):
@@ -154,12 +154,12 @@ def _add_intent(intent: DocumentPart, types: Mapping[str, Mapping[str, Any] | No
         assistant.leave_out(intent.place, "what fits no intent is refused by the parser")
         assistant.refuse(samples)
         return
-    known = _BUILT_IN if assistant.locale == DEFAULT else {}
-    phrases = known.get(name.removeprefix("AMAZON."), ())
+    built_in = _BUILT_IN if assistant.locale == DEFAULT else {}
+    phrases = built_in.get(name.removeprefix("AMAZON."), ())
     if name.startswith("AMAZON.") and phrases:
         assistant.note(intent.place, f"{name} is said as: {', '.join(phrases)}")
         samples += ((phrase, intent.place) for phrase in phrases)
-    templates = ((_template(assistant, text, slots, at), at) for text, at in samples)
+    templates = ((_template(assistant, text, slots, origin), origin) for text, origin in samples)
     sentences = (sentence for sentence in templates if sentence[0])
     assistant.add_intent(name, sentences, intent.place, name, slots)
 
@@ -175,8 +175,8 @@ def _template(assistant: Assistant, sample: str, slots: Mapping[str, str], place
             hint = did_you_mean(slot, slots) or "declare it among the intent's slots"
             assistant.mistake(place, sample, f"the intent has no slot {slot!r}", hint)
             return ""
-    said = (f"{{{slots[w]}:{w}}}" if i % 2 else plain(w) for i, w in enumerate(words))
-    return "".join(said).strip()
+    parts = (f"{{{slots[w]}:{w}}}" if i % 2 else plain(w) for i, w in enumerate(words))
+    return "".join(parts).strip()
 
 
 def _add_dialog(whole: DocumentPart) -> None:
@@ -187,9 +187,9 @@ def _add_dialog(whole: DocumentPart) -> None:
         slots: dict[str, Any] = {}
         for slot in intent.objects("slots"):
             prompt = prompts.get(slot.object("prompts").text("elicitation"))
-            said = [v.text("value") for v in prompt.objects("variations")] if prompt else []
+            questions = [v.text("value") for v in prompt.objects("variations")] if prompt else []
             slots[slot.text("name")] = {
-                "description": first_question(said, "{<"),
+                "description": first_question(questions, "{<"),
                 "required": slot.get("elicitationRequired") is True,
             }
             for key in ("confirmationRequired", "validations"):

@@ -122,13 +122,13 @@ class Assistant:
 
     def tool_name(self, intent: Json, place: str) -> str:
         """Return the name of the tool that an intent becomes; a changed one is noted down."""
-        given = str(intent)
-        if given not in self.tools:
-            plain = re.sub(r"\W*[^\w./-]+\W*", "_", given).strip("_./-") or "intent"
-            self.tools[given] = name = free_name(plain, self.tools.values())
-            if name != given:
-                self.note(place, f"the tool of `{given}` is `{name}`", "changed")
-        return self.tools[given]
+        intent_name = str(intent)
+        if intent_name not in self.tools:
+            plain = re.sub(r"\W*[^\w./-]+\W*", "_", intent_name).strip("_./-") or "intent"
+            self.tools[intent_name] = name = free_name(plain, self.tools.values())
+            if name != intent_name:
+                self.note(place, f"the tool of `{intent_name}` is `{name}`", "changed")
+        return self.tools[intent_name]
 
     def add_intent(
         self,
@@ -252,13 +252,13 @@ class DocumentPart:
         """Return a field as a text, "" where it is missing."""
         return str(self.fields.get(name, ""))
 
-    def at(self, name: str) -> str:
+    def place_of(self, name: str) -> str:
         """Return the place of a field."""
         return f"{self.place}{'.' if ':' in self.place else ':'}{name}"
 
     def object(self, name: str) -> "DocumentPart":
         """Return a field that is an object, an empty one where it is missing."""
-        return self.assistant.part(self.fields.get(name), self.at(name))
+        return self.assistant.part(self.fields.get(name), self.place_of(name))
 
     def objects(self, name: str) -> Iterator["DocumentPart"]:
         """Yield the objects of a field that is a list."""
@@ -282,7 +282,7 @@ class DocumentPart:
 
     def items(self, name: str) -> Iterator[tuple[str, Json]]:
         """Yield the parts of a field that is a list, each with its place."""
-        value, place = self.fields.get(name), self.at(name)
+        value, place = self.fields.get(name), self.place_of(name)
         if value is not None and not isinstance(value, list):
             self.assistant.misshapen(place, "a list", value)
             return
@@ -291,7 +291,7 @@ class DocumentPart:
 
     def leave_out(self, name: str, text: str) -> None:
         """Note down a field that is not taken over."""
-        self.assistant.leave_out(self.at(name), text)
+        self.assistant.leave_out(self.place_of(name), text)
 
     def leave_out_others(self, known: Iterable[str], text: str) -> None:
         """Note down the fields beside those that are known."""
@@ -305,11 +305,11 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     >>> free_name("play", ["play", "stop"]), free_name("2nd", []), free_name("if", [])
     ('play_', '_2nd', '_if')
     """
-    found = f"_{name}" if name[0].isdigit() or name in RESERVED_NAMES else name
-    known = set(taken)
-    while found in known:
-        found += "_"
-    return found
+    identifier = f"_{name}" if name[0].isdigit() or name in RESERVED_NAMES else name
+    used_names = set(taken)
+    while identifier in used_names:
+        identifier += "_"
+    return identifier
 
 
 def chosen_locale(source: ImportSource, found: Iterable[str]) -> str:
@@ -318,11 +318,11 @@ def chosen_locale(source: ImportSource, found: Iterable[str]) -> str:
     Raises:
         GenieError: R085, it has none of that language.
     """
-    asked = source.locale.lower().replace("_", "-")
-    known = sorted(set(found), key=lambda name: (name.lower() not in (asked, "en-us"), name))
+    locale = source.locale.lower().replace("_", "-")
+    known = sorted(set(found), key=lambda name: (name.lower() not in (locale, "en-us"), name))
     for name in known:
         whole = name.lower().replace("_", "-")
-        if asked in (whole, whole.partition("-")[0]):
+        if locale in (whole, whole.partition("-")[0]):
             return name
     hint = did_you_mean(source.locale, known) or f"it has {', '.join(sorted(known)) or 'none'}"
     message = f"{source.given} has no sentences in {source.locale!r}"
@@ -340,8 +340,8 @@ def open_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
     """
     listed = {value: others for value, words in values.items() if (others := [*words])}
     examples = [value for value in values if value not in listed]
-    found: dict[str, Json] = {**TEXT, **({"examples": examples} if examples else {})}
-    return {**closed_list(listed), **found} if listed else found
+    schema: dict[str, Json] = {**TEXT, **({"examples": examples} if examples else {})}
+    return {**closed_list(listed), **schema} if listed else schema
 
 
 def closed_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
@@ -349,13 +349,13 @@ def closed_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
 
     Of words that stand for two values the first one is meant.
     """
-    known: dict[str, dict[str, str]] = {}
+    meanings: dict[str, dict[str, str]] = {}
     own: dict[str, str] = {literal(value): value for value in reversed([*values])}
     for value, words in values.items():
-        for said in map(literal, (value, *words)):
-            if said and own.get(said, value) == value:
-                known.setdefault(said, {"in": said, "out": value})
-    return {"values": list(known.values())}
+        for phrase in map(literal, (value, *words)):
+            if phrase and own.get(phrase, value) == value:
+                meanings.setdefault(phrase, {"in": phrase, "out": value})
+    return {"values": list(meanings.values())}
 
 
 def first_question(questions: Sequence[str], marks: str) -> str:

@@ -93,8 +93,8 @@ def read_tables(path: Path, only: Sequence[str] = ()) -> list[DataTable]:
         if name not in names:
             hint = did_you_mean(name, names) or f"its tables are {', '.join(names) or 'none'}"
             raise GenieError(Problem("R092", f"{path} has no table {name!r}", hint=hint))
-    found = [table for table in raw if not only or table.name in only]
-    tables = [_described(table) for table in found if table.columns]
+    tables_read = [table for table in raw if not only or table.name in only]
+    tables = [_describe_table(table) for table in tables_read if table.columns]
     _find_things(tables)
     if not tables:
         hint = "a table has named columns and at least one row"
@@ -126,17 +126,17 @@ def identifier_of(name: str, default: str = "column") -> str:
     return f"{text}_of_it" if text in _RESERVED else text
 
 
-def _described(raw: RawTable) -> DataTable:
+def _describe_table(raw: RawTable) -> DataTable:
     words = english.singular(" ".join(name_parts(raw.name)) or "table")
     table = DataTable(identifier_of(words, "table"), raw.name, [], words, len(raw.rows))
     taken: list[str] = []
     lasts = [column.rsplit(".", 1)[-1] for column in raw.columns]
     names = [identifier_of(last) for last in lasts]
     for place, (source, last) in enumerate(zip(raw.columns, lasts, strict=True), start=1):
-        said = last if lasts.count(last) == 1 else source
-        name, unit = _without_unit(identifier_of(said, f"column_{place}"), names)
-        name = name.removesuffix("_name") if "." in said else name  # "worksFor.name"
-        column = InferredColumn(_unique(name, taken), source, _words_of(said, name))
+        column_name = last if lasts.count(last) == 1 else source
+        name, unit = _without_unit(identifier_of(column_name, f"column_{place}"), names)
+        name = name.removesuffix("_name") if "." in column_name else name  # "worksFor.name"
+        column = InferredColumn(_unique(name, taken), source, _words_of(column_name, name))
         taken.append(column.name)
         values = [row[source] for row in raw.rows if row.get(source) not in (None, "", [])]
         column.is_list = bool(values) and all(isinstance(value, list) for value in values)
@@ -186,10 +186,10 @@ def _words_of(source: str, name: str) -> str:
 
 
 def _unique(name: str, taken: Iterable[str]) -> str:
-    number, found = 2, name
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    return found
+    number, free_name = 2, name
+    while free_name in taken:
+        free_name, number = f"{name}_{number}", number + 1
+    return free_name
 
 
 # Words at the end of a column's name that are units.

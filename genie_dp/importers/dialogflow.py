@@ -69,18 +69,18 @@ def is_dialogflow(source: ImportSource) -> bool:
 
 def _members(path: Path) -> dict[str, str]:
     """Return the JSON files of an agent: name -> name in its zip or folder; none of another."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     if path.is_dir():
         files = (file for place in _PLACES for file in sorted(path.glob(place)))
-        found = {name: name for file in files if (name := file.relative_to(path).as_posix())}
+        paths = {name: name for file in files if (name := file.relative_to(path).as_posix())}
     elif path.suffix == ".zip" and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            found = {name: name for name in archive.namelist() if name.endswith(".json")}
-        roots = {PurePosixPath(name).parts[0] for name in found}
-        if len(roots) == 1 and "agent.json" not in found:  # all of it in one folder
+            paths = {name: name for name in archive.namelist() if name.endswith(".json")}
+        roots = {PurePosixPath(name).parts[0] for name in paths}
+        if len(roots) == 1 and "agent.json" not in paths:  # all of it in one folder
             [root] = roots
-            found = {name.removeprefix(f"{root}/"): name for name in found}
-    return found if any(name.startswith("intents/") for name in found) else {}
+            paths = {name.removeprefix(f"{root}/"): name for name in paths}
+    return paths if any(name.startswith("intents/") for name in paths) else {}
 
 
 def read_dialogflow(source: ImportSource) -> Assistant:
@@ -91,9 +91,9 @@ def read_dialogflow(source: ImportSource) -> Assistant:
     """
     path = Path(source.given)
     texts = _read_files(path)
-    found = [match["locale"] for match in map(_IN_LANGUAGE.fullmatch, texts) if match]
+    locales = [match["locale"] for match in map(_IN_LANGUAGE.fullmatch, texts) if match]
     # Phrases of very old agents stand in their intents.
-    locale = chosen_locale(source, found) if found else source.locale
+    locale = chosen_locale(source, locales) if locales else source.locale
     title = f"The agent {path.stem} in {locale!r}"
     agent = Assistant(locale.partition("-")[0], title, files=texts, keeps_articles=False)
     _AgentReader(agent, locale).read()
@@ -169,16 +169,16 @@ class _AgentReader:
             old: the field of the object itself in agents without such files.
         """
         file = f"{about.place.removesuffix('.json')}_{sort}_{self.locale}.json"
-        found = self.document(file)
-        if found is None:
-            file, found = about.place, about.get(old)
-        return DocumentPart(self.agent, file, {field: found})
+        document = self.document(file)
+        if document is None:
+            file, document = about.place, about.get(old)
+        return DocumentPart(self.agent, file, {field: document})
 
     # ---------------------------------------------------------------------------- entities
 
     def entity(self, about: DocumentPart, inside: DocumentPart, field: str) -> None:
         """Add an entity, as ES describes it, whose values are a field of another object."""
-        agent, name, place = self.agent, about.text("name"), inside.at(field)
+        agent, name, place = self.agent, about.text("name"), inside.place_of(field)
         values: dict[str, tuple[str, ...]] = {}
         is_composite = False
         for entry in inside.objects(field):
@@ -195,8 +195,8 @@ class _AgentReader:
         if is_pattern or is_composite:
             agent.lists[name] = TEXT
         elif not values:
-            shown = f"@{name} lists nothing in this language, and"
-            agent.add_type(name, None, about.place, shown)
+            subject = f"@{name} lists nothing in this language, and"
+            agent.add_type(name, None, about.place, subject)
         elif about.get("automatedExpansion") is True:
             agent.lists[name] = open_list({
                 value: [w for w in words if w.lower() != value.lower()]
@@ -211,41 +211,41 @@ class _AgentReader:
         """Return the name of the list for a type such as "@sys.date" or "@room"."""
         name = type_.removeprefix("@")
         if name not in self.agent.lists:
-            known = _TYPES.get(name.removeprefix("sys."))
+            built_in = _TYPES.get(name.removeprefix("sys."))
             if name.startswith("sys."):
-                self.agent.add_type(name, known, place, type_)
+                self.agent.add_type(name, built_in, place, type_)
             else:
                 self.agent.mistake(place, type_, f"there is no entity {type_}")
-                self.agent.lists[name] = known or TEXT
+                self.agent.lists[name] = built_in or TEXT
         return name
 
     # ----------------------------------------------------------------------------- intents
 
     def intent_of_es(self, about: DocumentPart) -> None:
         parameters = [
-            found
+            parameter
             for response in about.objects("responses")
-            for found in response.objects("parameters")
+            for parameter in response.objects("parameters")
         ]
-        said = self.beside(about, "usersays", "phrases", "userSays").objects("phrases")
-        self.intent(about, parameters, said)
+        phrases = self.beside(about, "usersays", "phrases", "userSays").objects("phrases")
+        self.intent(about, parameters, phrases)
 
     def intent_of_cx(self, name: str) -> None:
-        given = self.file(f"{name}.json")
-        title = given.get("displayName") or unquote(name.rpartition("/")[2])
+        intent_file = self.file(f"{name}.json")
+        title = intent_file.get("displayName") or unquote(name.rpartition("/")[2])
         about = {
-            **given.fields,
+            **intent_file.fields,
             "name": title,
-            "fallbackIntent": given.get("isFallback") or title == _NEGATIVE,
+            "fallbackIntent": intent_file.get("isFallback") or title == _NEGATIVE,
         }
         parameters = []
-        for parameter in given.objects("parameters"):
+        for parameter in intent_file.objects("parameters"):
             id_, type_ = parameter.get("id"), parameter.get("entityType")
             fields = {**parameter.fields, "name": id_, "dataType": type_}
             parameters.append(DocumentPart(self.agent, parameter.place, fields))
         inside = self.file(f"{name.rpartition('/')[0]}/trainingPhrases/{self.locale}.json")
         phrases = inside.objects("trainingPhrases")
-        self.intent(DocumentPart(self.agent, given.place, about), parameters, phrases)
+        self.intent(DocumentPart(self.agent, intent_file.place, about), parameters, phrases)
 
     def intent(
         self,
@@ -255,18 +255,18 @@ class _AgentReader:
     ) -> None:
         """Add an intent, as ES describes it."""
         agent = self.agent
-        given = str(about.get("name") or PurePosixPath(about.place).stem)
+        intent_name = str(about.get("name") or PurePosixPath(about.place).stem)
         about.leave_out_others(_OF_INTENT, "it is not read")
         if contexts := about.get("contexts"):
-            known = contexts if isinstance(contexts, list) else [contexts]
-            text = f"said only after: {', '.join(map(str, known))}"
-            agent.note(about.at("contexts"), text, "not checked")
+            context_list = contexts if isinstance(contexts, list) else [contexts]
+            text = f"said only after: {', '.join(map(str, context_list))}"
+            agent.note(about.place_of("contexts"), text, "not checked")
         slots: dict[str, str] = {}
-        asked: dict[str, Any] = {}
+        prompts: dict[str, Any] = {}
         for parameter in parameters:
-            self.parameter(parameter, slots, asked)
+            self.parameter(parameter, slots, prompts)
         is_fallback = about.get("fallbackIntent") is True
-        name = "" if is_fallback else agent.tool_name(given, about.place)
+        name = "" if is_fallback else agent.tool_name(intent_name, about.place)
         sentences = []
         for phrase in phrases:
             template, example = self.phrase(name, phrase, slots)
@@ -278,8 +278,8 @@ class _AgentReader:
             agent.leave_out(about.place, "what fits no intent is refused by the parser")
             return
         description = str(about.get("description") or "")
-        of_tool = {"slots": asked, "description": description}
-        agent.add_intent(name, sentences, about.place, given, slots, of_tool)
+        of_tool = {"slots": prompts, "description": description}
+        agent.add_intent(name, sentences, about.place, intent_name, slots, of_tool)
 
     def parameter(self, given: DocumentPart, slots: dict[str, str], asked: dict[str, Any]) -> None:
         name, type_, value = given.text("name"), given.get("dataType"), given.text("value")
@@ -287,7 +287,7 @@ class _AgentReader:
             text = f"`{name}` is {value}, of an earlier sentence"
             self.agent.leave_out(given.place, text)
             return
-        slots[name] = self.list_of(str(type_ or "@sys.any"), given.at("dataType"))
+        slots[name] = self.list_of(str(type_ or "@sys.any"), given.place_of("dataType"))
         prompts = [
             prompt.text("value")
             for prompt in given.objects("prompts")
@@ -303,7 +303,7 @@ class _AgentReader:
         self, intent: str, phrase: DocumentPart, slots: dict[str, str]
     ) -> tuple[str, IntentExample | None]:
         """Return a phrase as a template, and as an example, if somebody said it as it stands."""
-        template, said, means, is_twice = "", "", dict[str, tuple[str, str]](), False
+        template, sentence, means, is_twice = "", "", dict[str, tuple[str, str]](), False
         for words, alias, type_ in _parts_of(phrase):
             if alias and type_ and alias not in slots:
                 slots[alias] = self.list_of(type_, phrase.place)
@@ -313,16 +313,16 @@ class _AgentReader:
                 template += f"{{{slots[alias]}:{alias}}}"
             else:
                 template += plain(words)
-            said += words
-        is_said = said.strip() and not is_twice and phrase.get("isTemplate") is not True
-        example = IntentExample(intent, said, means, phrase.place) if is_said else None
+            sentence += words
+        is_said = sentence.strip() and not is_twice and phrase.get("isTemplate") is not True
+        example = IntentExample(intent, sentence, means, phrase.place) if is_said else None
         return " ".join(template.split()), example
 
 
 def _parts_of(phrase: DocumentPart) -> Iterator[tuple[str, str, str]]:
     """Yield the parts of a phrase: words, the parameter that they fill or "", its type."""
-    given = {"data": phrase.get("data", phrase.get("parts"))}
-    for part in DocumentPart(phrase.assistant, phrase.place, given).objects("data"):
+    fields = {"data": phrase.get("data", phrase.get("parts"))}
+    for part in DocumentPart(phrase.assistant, phrase.place, fields).objects("data"):
         text, type_ = part.text("text"), str(part.get("meta") or "")
         if phrase.get("isTemplate") is not True:
             alias = str(part.get("alias") or part.get("parameterId") or "")

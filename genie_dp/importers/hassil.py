@@ -160,9 +160,9 @@ class _TemplateReader:
     def inside(self, depth: int, closing: str) -> Sequence_:
         """Return a group, and step over its brackets."""
         self.place += 1
-        found = self.group(depth + 1, closing)
+        group = self.group(depth + 1, closing)
         self.place += 1
-        return found
+        return group
 
     def reference(self, opening: str) -> Atom:
         start = self.place
@@ -172,9 +172,9 @@ class _TemplateReader:
             raise self.error("R086", f"expected '{_CLOSING[opening]}', got the end", start)
         name = re.sub(r"\\(.)", r"\1", self.text[self.place : end]).strip()
         self.place = end + 1
-        what = "list" if opening == "{" else "rule"
+        kind = "list" if opening == "{" else "rule"
         if not name.strip(":@"):
-            raise self.error("R086", f"expected the name of a {what}", start)
+            raise self.error("R086", f"expected the name of a {kind}", start)
         if opening == "<":
             return RuleReference(name)
         name, _, slot = name.partition(":")
@@ -289,12 +289,12 @@ class UtteranceWriter:
         items: list[Item] = []
         for run in self._runs(sequence):
             items += self._run(run)
-        return tuple(joined(items))
+        return tuple(join_quoted(items))
 
     # ------------------------------------------------------------------------------ edges
 
     @cached_property
-    def _known(self) -> dict[str, _Edges]:
+    def _rule_edges(self) -> dict[str, _Edges]:
         return {}
 
     def _edges(self, atom: Atom) -> _Edges:
@@ -302,18 +302,18 @@ class UtteranceWriter:
             case Letters(text):
                 first, last = (self._edge_of(text[0]), self._edge_of(text[-1]))
                 may_follow = not self.is_plain and _may_follow_value(text)
-                left = {first, "alphabetic"} if may_follow else {first}
-                return _Edges(frozenset(left), frozenset({last}), False)
+                left_letters = {first, "alphabetic"} if may_follow else {first}
+                return _Edges(frozenset(left_letters), frozenset({last}), False)
             case Space() | GluePoint():
                 return _Edges(frozenset({"space"}), frozenset({"space"}), False)
             case ListReference():
                 end = "space" if self.is_number(atom) else "value"
                 return _Edges(frozenset({"list"}), frozenset({end}), False)
             case RuleReference(name):
-                if name not in self._known:
-                    self._known[name] = _Edges(frozenset(), frozenset(), False)  # of itself
-                    self._known[name] = self._edges_of(self.rules(name))
-                return self._known[name]
+                if name not in self._rule_edges:
+                    self._rule_edges[name] = _Edges(frozenset(), frozenset(), False)  # of itself
+                    self._rule_edges[name] = self._edges_of(self.rules(name))
+                return self._rule_edges[name]
             case AlternativeGroup(alternatives):
                 return _either(map(self._edges_of, alternatives))
             case Permutation():
@@ -451,11 +451,11 @@ class UtteranceWriter:
             case ListReference():
                 yield self.say_list(atom)
             case RuleReference():
-                said = self.say_rule(atom)
-                if isinstance(said, tuple):
-                    yield from self._choice([said])
+                phrases = self.say_rule(atom)
+                if isinstance(phrases, tuple):
+                    yield from self._choice([phrases])
                 else:
-                    yield said
+                    yield phrases
             case AlternativeGroup(alternatives):
                 yield from self._choice(alternatives)
             case Permutation():
@@ -474,10 +474,10 @@ class UtteranceWriter:
                 ways.setdefault(way)
         if not ways and never is not None:
             raise never
-        said = [way for way in ways if way]
-        if not said:
+        nonempty = [way for way in ways if way]
+        if not nonempty:
             return
-        items = (Choice(tuple(said)),) if len(said) > 1 else said[0]
+        items = (Choice(tuple(nonempty)),) if len(nonempty) > 1 else nonempty[0]
         if () in ways:
             yield Optional(items)
         else:
@@ -517,22 +517,22 @@ def _may_follow_value(text: str) -> bool:
 
 
 def _either(edges: Iterable[_Edges]) -> _Edges:
-    known = list(edges)
+    edge_list = list(edges)
     return _Edges(
-        frozenset().union(*(e.left for e in known)),
-        frozenset().union(*(e.right for e in known)),
-        any(e.may_be_empty for e in known),
+        frozenset().union(*(e.left for e in edge_list)),
+        frozenset().union(*(e.right for e in edge_list)),
+        any(e.may_be_empty for e in edge_list),
     )
 
 
 def _first(edges: Iterable[tuple[frozenset[str], bool]]) -> frozenset[str]:
     """Return how the first of some parts begins, or the next where that may be empty."""
-    found: frozenset[str] = frozenset()
+    letters: frozenset[str] = frozenset()
     for edge, may_be_empty in edges:
-        found |= edge
+        letters |= edge
         if not may_be_empty:
-            return found
-    return found | {"space"}
+            return letters
+    return letters | {"space"}
 
 
 def _orders(permutation: Permutation) -> list[Sequence_]:
@@ -587,7 +587,7 @@ def literal(text: str) -> str:
     return " ".join(UNSPACED.sub(r" \1 ", words).split())
 
 
-def joined(items: Iterable[Item]) -> Iterator[Item]:
+def join_quoted(items: Iterable[Item]) -> Iterator[Item]:
     """Yield items with quoted words beside each other in one pair of quotes."""
     waiting: QuotedWords | None = None
     for item in items:

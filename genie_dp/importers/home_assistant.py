@@ -53,8 +53,8 @@ def custom_folders(folder: Path) -> dict[str, Path]:
     if home.name == _CUSTOM:
         return {path.name: path for path in sorted(home.iterdir()) if _own_files(path)}
     files = _own_files(home)
-    known = (_LANGUAGE.search(read_text(file)) for file in files)
-    return {language: home for match in known if match and (language := match[1])}
+    languages = (_LANGUAGE.search(read_text(file)) for file in files)
+    return {language: home for match in languages if match and (language := match[1])}
 
 
 def _own_files(folder: Path) -> list[Path]:
@@ -87,8 +87,8 @@ def read_home_assistant(source: ImportSource) -> Assistant:
     is_public = False
     if path is None or path.is_file():
         document = source.document()
-        found = document.get("language") if isinstance(document, Mapping) else None
-        home.locale = str(found or source.locale)
+        language = document.get("language") if isinstance(document, Mapping) else None
+        home.locale = str(language or source.locale)
         _add_file(home, source, source.given)
         is_public = Path(source.given).suffix == ".json"
     elif (path / "sentences").is_dir():
@@ -197,19 +197,19 @@ def _add_file(
 
 def _list_of(part: DocumentPart) -> Mapping[str, Json]:
     """Return a list without what cannot be read of it, which is a mistake (R087)."""
-    found = dict(part.fields)
-    if "values" in found:
-        found["values"] = [*_values_of(part)]
-    if "range" in found:
+    fields = dict(part.fields)
+    if "values" in fields:
+        fields["values"] = [*_values_of(part)]
+    if "range" in fields:
         bounds = part.object("range")
         numbers = {"from": None, "to": None, "step": 1, "multiplier": 1}
-        given = {name: bounds.get(name, default) for name, default in numbers.items()}
-        wrong = [name for name, value in given.items() if not _is_number(value)]
+        numbers_given = {name: bounds.get(name, default) for name, default in numbers.items()}
+        wrong = [name for name, value in numbers_given.items() if not _is_number(value)]
         for name in wrong:
-            part.assistant.misshapen(bounds.at(name), "a number", given[name])
+            part.assistant.misshapen(bounds.place_of(name), "a number", numbers_given[name])
         if wrong:
-            del found["range"]
-    return found
+            del fields["range"]
+    return fields
 
 
 def _values_of(part: DocumentPart) -> Iterator[Json]:
@@ -265,7 +265,7 @@ def _add_block(
     block.leave_out_others(_OF_BLOCKS, "it is not known")
     if keywords := block.get("required_keywords"):
         text = f"one of these words has to be said: {', '.join(map(str, keywords))}"
-        home.note(block.at("required_keywords"), text, "not checked")
+        home.note(block.place_of("required_keywords"), text, "not checked")
     lists = block.object("lists")
     slots = {slot: _constant(value, block) for slot, value in block.object("slots").fields.items()}
     requires = dict(block.object("requires_context").fields)

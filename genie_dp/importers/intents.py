@@ -26,7 +26,7 @@ from genie_dp.importers.hassil import (
     Sequence_,
     UtteranceWriter,
     is_template,
-    joined,
+    join_quoted,
     literal,
     read_template,
 )
@@ -117,13 +117,13 @@ class SlotDomain:
         options: list[dict[str, Json]] = [{"type": "string", "x-entity": k} for k in self.kinds]
         options += ({"type": "string", "format": name} for name in self.formats)
         if self.least is not None and self.most is not None:
-            least, most = min([self.least, *numbers]), max([self.most, *numbers])
+            least, largest = min([self.least, *numbers]), max([self.most, *numbers])
             step = self.step if all(_is_multiple(n, self.step) for n in numbers) else None
             is_whole = all(float(n).is_integer() for n in (step or 0.1, *numbers))
-            bounds = {"minimum": least, "maximum": most}
-            known = {name: _plain(n) for name, n in bounds.items() if math.isfinite(n)}
-            known |= {} if step in (None, 1) else {"multipleOf": _plain(step)}
-            options.append({"type": "integer" if is_whole else "number", **known})
+            bounds = {"minimum": least, "maximum": largest}
+            schema_bounds = {name: _plain(n) for name, n in bounds.items() if math.isfinite(n)}
+            schema_bounds |= {} if step in (None, 1) else {"multipleOf": _plain(step)}
+            options.append({"type": "integer" if is_whole else "number", **schema_bounds})
         else:
             words += numbers
         if words:
@@ -133,8 +133,8 @@ class SlotDomain:
         if lists:
             items = list(dict.fromkeys(itertools.chain(*lists)))
             options.append({"type": "array", "items": {"enum": items}})
-        found = options[0] if len(options) == 1 else {"anyOf": options} if options else {}
-        return {**found, "examples": list(self.examples)} if self.examples else found
+        schema = options[0] if len(options) == 1 else {"anyOf": options} if options else {}
+        return {**schema, "examples": list(self.examples)} if self.examples else schema
 
     @property
     def placeholder(self) -> str:
@@ -146,9 +146,9 @@ class SlotDomain:
 
 def _common_step(steps: Sequence[float | None]) -> float | None:
     """Return the least of some steps, of which all others are multiples; None if there is none."""
-    known = [step for step in steps if step is not None]
-    least = min(known, default=None)
-    is_common = len(known) == len(steps) and all(_is_multiple(step, least) for step in known)
+    numbers = [step for step in steps if step is not None]
+    least = min(numbers, default=None)
+    is_common = len(numbers) == len(steps) and all(_is_multiple(step, least) for step in numbers)
     return least if is_common else None
 
 
@@ -204,14 +204,14 @@ class _Command:
         # A parameter of several types says nothing of what its placeholder is.
         unclear = [name for name in sorted(self.types) if "anyOf" in parameters[name].schema()]
         typed = ", ".join(f"{name} : {self.types[name].placeholder}" for name in unclear)
-        said = ", ".join(
+        arguments = ", ".join(
             f"{name} = {name if name in unclear else value}"
             for name, value in sorted(self.arguments.items())
         )
         if self.heading:
             yield from ("", self.heading)
         before = rf"\({typed}) -> " if typed else ""
-        yield _template(ROOT, self.ways, f"{before}{tool}({said})")
+        yield _template(ROOT, self.ways, f"{before}{tool}({arguments})")
 
 
 class _MistakeError(CannotSayError):
@@ -283,7 +283,7 @@ class _Importer:
             files["eval.tsv"] = rows_text(rows)
         refused = {" ".join(e.text.split()): None for e in self.sources.examples if not e.intent}
         if refused:
-            lines = (f"R{i}\t{said}\t{OUT_OF_SCOPE}\n" for i, said in enumerate(refused, 1))
+            lines = (f"R{i}\t{sentence}\t{OUT_OF_SCOPE}\n" for i, sentence in enumerate(refused, 1))
             files[REFUSED] = "".join(lines)
             text = f"{len(refused):,} sentences that mean no intent: genie-dp train .. {REFUSED}"
             self.sources.note(REFUSED, text, "changed")
@@ -304,7 +304,7 @@ class _Importer:
         return Imported(
             files,
             tuple(dict.fromkeys((*self.sources.notes, *narrower))),
-            counts={what: number for what, number in counts.items() if number},
+            counts={kind: number for kind, number in counts.items() if number},
             eval="eval.tsv" if rows else "",
             locale=self.sources.locale,
         )
@@ -361,22 +361,24 @@ class _Importer:
 
     def _value_of(self, list_name: str, said: str) -> Json:
         """Return the value that words stand for; None if that is not known here."""
-        found = self.sources.lists.get(list_name) or {}
+        value_list = self.sources.lists.get(list_name) or {}
         words = literal(said)
         if list_name not in self.said_values:
-            given = (v if isinstance(v, Mapping) else {"in": v} for v in found.get("values", ()))
+            entries = (
+                v if isinstance(v, Mapping) else {"in": v} for v in value_list.get("values", ())
+            )
             self.said_values[list_name] = {
                 literal(str(v.get("in", "")).replace("\\", "")): v.get("out", v.get("in"))
-                for v in given
+                for v in entries
             }
         if words in self.said_values[list_name]:
             return self.said_values[list_name][words]
-        if found.get("wildcard"):
+        if value_list.get("wildcard"):
             return words or None
-        if found.get("format") in ("number", "integer") or "range" in found:
+        if value_list.get("format") in ("number", "integer") or "range" in value_list:
             number = said.replace(",", "")
             return float(number) if re.fullmatch(r"[-+]?\d+(\.\d+)?", number) else None
-        return words if found.get("format") in ("email", "uri", "phone") else None
+        return words if value_list.get("format") in ("email", "uri", "phone") else None
 
     def leave_out(self, place: str, text: str, error: Exception) -> None:
         """Note down a template that is left out; a mistake in it is a problem."""
@@ -401,10 +403,10 @@ class _Importer:
                 self.known[key] = make()
             except CannotSayError as error:
                 self.known[key] = error
-        found = self.known[key]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        result = self.known[key]
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def with_named_words(self, way: tuple[Item, ...]) -> tuple[Item, ...]:
         """Return an utterance whose first choice of words is a category.
@@ -414,11 +416,11 @@ class _Importer:
         for place, item in enumerate(way):
             if isinstance(item, Choice | Optional) and is_of_words((item,)):
                 name = self.unique_name("said")
-                said: Item = SaidWords(name)
+                choice: Item = SaidWords(name)
                 inner = item.items if isinstance(item, Optional) else (item,)
                 self.words[name] = ("one choice of many", [inner])
-                said = Optional((said,)) if isinstance(item, Optional) else said
-                return (*way[:place], said, *way[place + 1 :])
+                choice = Optional((choice,)) if isinstance(item, Optional) else choice
+                return (*way[:place], choice, *way[place + 1 :])
         return way
 
     def article(self, word: str) -> SaidWords:
@@ -469,14 +471,14 @@ class _BlockImporter:
 
     def context_slots(self) -> Iterator[str]:
         """Yield the slots that are filled by the place of the speaker; note what else is asked."""
-        for name, given in self.block.requires.items():
-            slot = given.get("slot") if isinstance(given, Mapping) else None
+        for name, requirement in self.block.requires.items():
+            slot = requirement.get("slot") if isinstance(requirement, Mapping) else None
             if slot:
                 yield str(slot) if isinstance(slot, str) else name
-                if given.get("value") is not None:
-                    self.note("requires_context", f"`{name}` must be {given['value']!r}")
+                if requirement.get("value") is not None:
+                    self.note("requires_context", f"`{name}` must be {requirement['value']!r}")
             elif name != "domain":
-                self.note("requires_context", f"`{name}` must be {given!r}")
+                self.note("requires_context", f"`{name}` must be {requirement!r}")
         for name in self.block.excludes.keys() - {"domain"}:
             self.note("excludes_context", f"`{name}` must not be {self.block.excludes[name]!r}")
 
@@ -495,15 +497,15 @@ class _BlockImporter:
     def rule(self, name: str) -> Sequence_:
         scope = self._scope(name, self.block.rules)
         key = ("rule", scope, name)
-        found: Sequence_ = self.importer.once(key, partial(self._read_rule, name))
-        return found
+        rule: Sequence_ = self.importer.once(key, partial(self._read_rule, name))
+        return rule
 
     def _read_rule(self, name: str) -> Sequence_:
         text = self.block.rules.get(name, self.sources.rules.get(name))
         if text is None:
-            near = did_you_mean(name, {**self.sources.rules, **self.block.rules})
+            suggestion = did_you_mean(name, {**self.sources.rules, **self.block.rules})
             raise _MistakeError(
-                f"there is no rule <{name}>", near or "write it as an expansion rule"
+                f"there is no rule <{name}>", suggestion or "write it as an expansion rule"
             )
         return self._read(str(text), f"rule <{name}>")
 
@@ -513,7 +515,7 @@ class _BlockImporter:
         for atom in sequence:
             match atom:
                 case ListReference():
-                    more: frozenset[tuple[str, ...]] = frozenset({(self.renamed(atom).slot,)})
+                    more: frozenset[tuple[str, ...]] = frozenset({(self.give_own_slot(atom).slot,)})
                 case RuleReference(name):
                     if name in outer:
                         raise _MistakeError(f"rule <{name}> holds itself")
@@ -565,7 +567,7 @@ class _BlockImporter:
         place = f"{self.place_of(name)}: <{name}>"
         written = []
         type_ = SlotDomain()
-        for items, form in self.grouped(self.ways(utterance)):
+        for items, form in self.group_by_slots(self.ways(utterance)):
             is_child = any(children_of(items[0]))
             of_way = self.type_of(slot, form)
             type_ |= of_way
@@ -580,45 +582,47 @@ class _BlockImporter:
 
     def list_of(self, name: str) -> Mapping[str, Json] | None:
         """Return a list; None for names that are known at run time only."""
-        found: Mapping[str, Json] | None = self.block.lists.get(name, self.sources.lists.get(name))
-        if found is None:
+        value_list: Mapping[str, Json] | None = self.block.lists.get(
+            name, self.sources.lists.get(name)
+        )
+        if value_list is None:
             match = re.fullmatch(r"(\d+)\.\.(\d+)(?:,(\d+))?", name)
             if match:
-                least, most, step = match.groups()
-                return {"range": {"from": int(least), "to": int(most), "step": int(step or 1)}}
-        return found
+                least, largest, step = match.groups()
+                return {"range": {"from": int(least), "to": int(largest), "step": int(step or 1)}}
+        return value_list
 
     def is_number(self, reference: ListReference) -> bool:
         """Tell whether the values of a list are numbers."""
         return "range" in (self.list_of(reference.name) or {})
 
-    def renamed(self, reference: ListReference) -> ListReference:
+    def give_own_slot(self, reference: ListReference) -> ListReference:
         """Return a list whose numbers are multiplied as a slot of its own."""
-        found = self.list_of(reference.name) or {}
-        factor = float((found.get("range") or {}).get("multiplier", 1))
+        value_list = self.list_of(reference.name) or {}
+        factor = float((value_list.get("range") or {}).get("multiplier", 1))
         if factor == 1 or reference.slot == reference.name:
             return reference
         text = f"slot `{reference.slot}`, of which it is {factor:g} times the number"
         self.importer.described[self.block.intent, reference.name] = text
-        said = self.block.intent, self.importer.slot_name(reference.slot)
-        self.importer.said_otherwise.add(said)
+        slot_of_intent = self.block.intent, self.importer.slot_name(reference.slot)
+        self.importer.said_otherwise.add(slot_of_intent)
         place = f"{self.place_of(reference.name)}:{reference.name}"
         self.sources.note(place, f"a parameter of its own: {text}", "changed")
         return ListReference(reference.name, reference.name)
 
     def say_list(self, reference: ListReference) -> Item:
-        reference = self.renamed(reference)
+        reference = self.give_own_slot(reference)
         name, slot = reference.name, self.importer.slot_name(reference.slot)
-        found = self.list_of(name)
-        if found is None:
+        value_list = self.list_of(name)
+        if value_list is None:
             return self._say_names(name, slot)
-        type_ = self._open_type(name, found)
-        if "values" not in found:
+        type_ = self._open_type(name, value_list)
+        if "values" not in value_list:
             if type_ is None:
                 raise CannotSayError(f"list {{{name}}} has no values")
             return self._placeholder(slot, type_)
         key = ("list", self._scope(name, self.block.lists), name)
-        listed = Child(slot, self.importer.once(key, partial(self._add_list, name, found)))
+        listed = Child(slot, self.importer.once(key, partial(self._add_list, name, value_list)))
         return Choice(((listed,), (self._placeholder(slot, type_),))) if type_ else listed
 
     def _placeholder(self, slot: str, type_: SlotDomain) -> Item:
@@ -628,7 +632,7 @@ class _BlockImporter:
     def _open_type(self, name: str, found: Mapping[str, Json]) -> SlotDomain | None:
         """Return the type of what is not listed; None where nothing else may stand there."""
 
-        def made() -> SlotDomain | None:
+        def open_domain() -> SlotDomain | None:
             if found.get("wildcard"):
                 return SlotDomain(is_text=True, examples=tuple(found.get("examples", ())))
             if "range" in found:
@@ -639,7 +643,7 @@ class _BlockImporter:
             return SlotDomain(formats=(form,)) if form else None
 
         type_: SlotDomain | None = self.importer.once(
-            ("open", self._scope(name, self.block.lists), name), made
+            ("open", self._scope(name, self.block.lists), name), open_domain
         )
         return type_
 
@@ -674,9 +678,9 @@ class _BlockImporter:
 
     def type_of_list(self, name: str) -> SlotDomain:
         """Return what a list lets stand in a slot."""
-        found = self.list_of(name) or {}
-        listed = tuple(map(_hashable, self._values(name, found)[1].values()))
-        return SlotDomain(constants=listed) | (self._open_type(name, found) or SlotDomain())
+        value_list = self.list_of(name) or {}
+        listed = tuple(map(_hashable, self._values(name, value_list)[1].values()))
+        return SlotDomain(constants=listed) | (self._open_type(name, value_list) or SlotDomain())
 
     def _values(
         self, name: str, found: Mapping[str, Json]
@@ -698,7 +702,9 @@ class _BlockImporter:
             raise CannotSayError(f"list {{{name}}} has no values")
         category = self.importer.unique_name(name if name not in self.sources.rules else f"{name}_")
         templates = [
-            _template(category, part, text) for text, said in ways.items() for part in _cut(said)
+            _template(category, part, text)
+            for text, phrases in ways.items()
+            for part in _cut(phrases)
         ]
         type_ = SlotDomain(constants=tuple(map(_hashable, constants.values())))
         place = f"{self.place_of(name)}: {{{name}}}"
@@ -707,14 +713,14 @@ class _BlockImporter:
 
     def _said_values(self, value: Json, place: str) -> Iterator[tuple[tuple[Item, ...], Json]]:
         """Yield the words of a value, and what they stand for."""
-        given = value if isinstance(value, Mapping) else {"in": value}
-        said = str(given.get("in", ""))
-        for key in given.keys() - {"in", "out", "metadata"}:
-            text = f"`{key}` of {said!r}"
+        entry = value if isinstance(value, Mapping) else {"in": value}
+        phrase = str(entry.get("in", ""))
+        for key in entry.keys() - {"in", "out", "metadata"}:
+            text = f"`{key}` of {phrase!r}"
             self.sources.note(f"{place}.{key}", text, "left out")
         try:
-            plain = re.sub(r"([\\;])", r"\\\1", said)
-            text = said if is_template(said) else plain
+            plain = re.sub(r"([\\;])", r"\\\1", phrase)
+            text = phrase if is_template(phrase) else plain
             sequence = self._read(text, f"value of {{{place}}}")
             utterance = self.writer.utterance(sequence)
             if names_of(utterance):
@@ -722,12 +728,12 @@ class _BlockImporter:
             if not utterance:
                 raise CannotSayError("a value without words")
         except CannotSayError as error:
-            self.importer.leave_out(place, said, error)
+            self.importer.leave_out(place, phrase, error)
             return
-        if "out" in given and given["out"] is not None:
-            yield utterance, given["out"]
-        elif not is_template(said):
-            yield utterance, said
+        if "out" in entry and entry["out"] is not None:
+            yield utterance, entry["out"]
+        elif not is_template(phrase):
+            yield utterance, phrase
         else:
             words = {c: self._words(c) for c in self.importer.words}
             for text in say_words(utterance, words, MOST_WORDS) or ():
@@ -757,7 +763,7 @@ class _BlockImporter:
             self.note("requires_context", "a domain is asked for, and no name is said")
         commands = self.importer.commands.setdefault(self.block.intent, [])
         heading = f"// {self.block.place}, {self.block.topic}".removesuffix(", ")
-        for items, form in self.grouped(ways):
+        for items, form in self.group_by_slots(ways):
             arguments, types = self._arguments(form, context)
             count = _count_drawn if self.importer.words else count_utterances
             for part in _cut(items, count):
@@ -783,7 +789,7 @@ class _BlockImporter:
 
     def ways(self, utterance: tuple[Item, ...]) -> list[tuple[Item, ...]]:
         """Return an utterance cut where a choice is between different slots."""
-        ways = [tuple(joined(way)) for way in _same_names(utterance) if way]
+        ways = [tuple(join_quoted(way)) for way in _same_names(utterance) if way]
         if self.sources.keeps_articles:
             ways = [_with_articles(way, self.importer.article) for way in ways]
         for way in ways:
@@ -793,7 +799,7 @@ class _BlockImporter:
             return [self.importer.with_named_words(way) for way in ways]
         return ways
 
-    def grouped(
+    def group_by_slots(
         self, ways: Iterable[tuple[Item, ...]]
     ) -> Iterator[tuple[list[tuple[Item, ...]], tuple[tuple[str, str], ...]]]:
         """Yield utterances of the same slots: (slot, its category or "" for a placeholder)."""
@@ -835,10 +841,10 @@ class _BlockImporter:
                 arguments[name] = json.dumps(value, ensure_ascii=False)
                 constant = SlotDomain(constants=(_hashable(value),))
                 parameters[name] = parameters.get(name, SlotDomain()) | constant
-        asked = [slot for slot in context if slot not in arguments]
-        if asked:
-            arguments["context"] = json.dumps("+".join(asked))
-            self.importer.contexts.setdefault(self.block.intent, []).append("+".join(asked))
+        missing = [slot for slot in context if slot not in arguments]
+        if missing:
+            arguments["context"] = json.dumps("+".join(missing))
+            self.importer.contexts.setdefault(self.block.intent, []).append("+".join(missing))
         return arguments, types
 
 
@@ -879,9 +885,9 @@ def _options(item: Item) -> Iterator[tuple[Item, ...]]:
 
 def _one_of(ways: tuple[tuple[Item, ...], ...]) -> tuple[Item, ...]:
     """Return what says one of some ways; of those that say nothing it says that, too."""
-    said = tuple(way for way in ways if way)
-    items = (Choice(said),) if len(said) > 1 else said[0] if said else ()
-    return (Optional(items),) if items and len(said) < len(ways) else items
+    nonempty = tuple(way for way in ways if way)
+    items = (Choice(nonempty),) if len(nonempty) > 1 else nonempty[0] if nonempty else ()
+    return (Optional(items),) if items and len(nonempty) < len(ways) else items
 
 
 def _by_names(alternatives: Iterable[tuple[Item, ...]]) -> list[tuple[tuple[Item, ...], ...]]:
@@ -1018,7 +1024,7 @@ def _words_file(importer: _Importer) -> str:
     lines += [f'category {ROOT} : program root "what people say";', ""]
     for name, (place, ways) in importer.words.items():
         lines += [f"// {place}", f"category {name} : words;"]
-        flat = [one for way in ways for one in _alternatives(way)]
+        flat = [alternative for way in ways for alternative in _alternatives(way)]
         lines += [_template(name, flat), ""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -1062,8 +1068,8 @@ def _tools(importer: _Importer) -> str:
             properties["context"] = {"enum": values, "description": text}
         tool = {"name": intent, "description": described.get("description", "")}
         otherwise = {name for tool, name in importer.said_otherwise if tool == intent}
-        for asked in importer.contexts.get(intent, ()):
-            otherwise.update(asked.split("+"))
+        for context in importer.contexts.get(intent, ()):
+            otherwise.update(context.split("+"))
         required = [
             name
             for name in sorted(parameters)

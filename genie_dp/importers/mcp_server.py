@@ -34,10 +34,10 @@ def read_server(source: ImportSource) -> FoundTools:
     logging.getLogger("mcp").addHandler(logging.NullHandler())  # it logs lines that are no messages
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         try:
-            asked = _list_tools(mcp, source.given, log)
-            return FoundTools(asyncio.run(asyncio.wait_for(asked, _SECONDS)))
+            tools = _list_tools(mcp, source.given, log)
+            return FoundTools(asyncio.run(asyncio.wait_for(tools, _SECONDS)))
         except (mcp.MCPError, OSError, TimeoutError, ValueError, ExceptionGroup) as error:
-            message = f"{source.given} gave no tools: {_told(error)}{_last_lines(log)}"
+            message = f"{source.given} gave no tools: {_describe_failure(error)}{_last_lines(log)}"
             hint = "start it by hand: it must be an MCP server over standard output, or a URL"
             raise GenieError(Problem("R083", message, hint=hint)) from None
 
@@ -49,8 +49,10 @@ async def _list_tools(mcp: Any, given: str, log: TextIO) -> Mapping[str, Any]:
 
         command, *arguments = shlex.split(given)
         # As a person starts it: with the keys that are in the environment.
-        asked = mcp.StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
-        server = stdio_client(asked, errlog=log)
+        parameters = mcp.StdioServerParameters(
+            command=command, args=arguments, env=dict(os.environ)
+        )
+        server = stdio_client(parameters, errlog=log)
     tools: list[Any] = []
     async with mcp.Client(server, read_timeout_seconds=_SECONDS) as client:
         cursor = None
@@ -85,7 +87,7 @@ def _last_lines(log: TextIO) -> str:
     return "".join(["; its last lines:", *(f"\n    {line}" for line in lines)]) if lines else ""
 
 
-def _told(error: BaseException) -> str:
+def _describe_failure(error: BaseException) -> str:
     """Return the first thing that went wrong, in words."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -51,13 +51,13 @@ def tools_of(document: Json) -> FoundTools:
     """
     reader = _OpenApiReader(document)
     tools = list(reader.tools())
-    kept = {k: document[k] for k in ("components", "definitions") if k in document}
+    definitions = {k: document[k] for k in ("components", "definitions") if k in document}
     paths = document.get("paths")
     if isinstance(paths, Mapping):
-        kept["paths"] = paths  # some refer to what stands in other operations
-    found = {**kept, "tools": tools}
+        definitions["paths"] = paths  # some refer to what stands in other operations
+    document_tools = {**definitions, "tools": tools}
     unnamed = frozenset(reader.unnamed)
-    return FoundTools(found, tuple(reader.notes), reader.places, reader.moved, unnamed)
+    return FoundTools(document_tools, tuple(reader.notes), reader.places, reader.moved, unnamed)
 
 
 class _OpenApiReader:
@@ -76,12 +76,12 @@ class _OpenApiReader:
         """Yield the operations, in the order of the document."""
         for key in ("webhooks", "security", "securityDefinitions"):
             if self.document.get(key):
-                what = "calls that come in" if key == "webhooks" else "who calls adds the keys"
-                self.note((key,), what)
+                subject = "calls that come in" if key == "webhooks" else "who calls adds the keys"
+                self.note((key,), subject)
         if _mapping(self.document.get("components")).get("securitySchemes"):
             self.note(("components", "securitySchemes"), "who calls adds the keys")
         for path, given in _mapping(self.document.get("paths")).items():
-            item, place = self.resolved(given, ("paths", path))
+            item, place = self.resolve(given, ("paths", path))
             if item is None:
                 continue
             for method in _METHODS:
@@ -111,7 +111,7 @@ class _OpenApiReader:
                 self.note((*place, key), "not read")
         tool: dict[str, Any] = {
             "name": name,
-            "description": _described(operation),
+            "description": _description(operation),
             "inputSchema": shape.schema(),
             "annotations": {"readOnlyHint": method in _QUERIES},
             "_meta": {"method": method, "path": path, "in": shape.homes},
@@ -130,23 +130,23 @@ class _OpenApiReader:
         yield tool
 
     def _name(self, operation: Json, path: str, method: str, place: Place) -> str:
-        given = operation.get("operationId")
-        given = given.strip() if isinstance(given, str) else ""
+        operation_id = operation.get("operationId")
+        operation_id = operation_id.strip() if isinstance(operation_id, str) else ""
         called = "_".join([method, *re.findall(r"\w+", re.sub(r"\{[^}]*\}", "", path))])
         by = re.findall(r"\w+", " ".join(re.findall(r"\{([^}]*)\}", path)))
-        names = [given or called, called, *(["_".join([called, "by", *by])] if by else [])]
+        names = [operation_id or called, called, *(["_".join([called, "by", *by])] if by else [])]
         names += [f"{called}_{number}" for number in range(2, len(self.places) + 3)]
         name = next(name for name in names if name not in self.places)
-        if name != given:
+        if name != operation_id:
             self.unnamed.add(name)
         if name != names[0]:
             self.note(place, f"{names[0]} is there twice; this one is called {name}", "changed")
-        elif not given:
+        elif not operation_id:
             self.note(place, f"it has no operationId, and is called {name}", "guess")
         return name
 
     def _parameter(self, given: Any, place: Place, shape: "_OperationParameters") -> None:
-        parameter, place = self.resolved(given, place)
+        parameter, place = self.resolve(given, place)
         if parameter is None:
             return
         name, home = parameter.get("name"), parameter.get("in")
@@ -196,13 +196,13 @@ class _OpenApiReader:
             beside["description"] = parameter["description"]
         examples = _examples(parameter)
         if examples and "$ref" not in schema:
-            beside["examples"] = [*_listed(schema.get("examples")), *examples]
+            beside["examples"] = [*_as_list(schema.get("examples")), *examples]
         return {**schema, **beside}
 
     def _body(self, operation: Json, place: Place, shape: "_OperationParameters") -> None:
         if "requestBody" not in operation:
             return
-        body, place = self.resolved(operation["requestBody"], (*place, "requestBody"))
+        body, place = self.resolve(operation["requestBody"], (*place, "requestBody"))
         if body is None:
             return
         kind, schema = _json_content(body.get("content"))
@@ -217,36 +217,36 @@ class _OpenApiReader:
     ) -> None:
         """Add the fields of a body that is an object, else the body as one parameter."""
         self._merges = 0
-        whole = self._merged(schema, place, 0)
+        whole = self._merge(schema, place, 0)
         properties = whole.get("properties") if whole is not None else None
         if not isinstance(properties, Mapping) or not properties:
-            given = schema if isinstance(schema, Mapping) else {}
-            self._add(shape, "body", "body", given, place, place, is_required=is_required)
+            schema_fields = schema if isinstance(schema, Mapping) else {}
+            self._add(shape, "body", "body", schema_fields, place, place, is_required=is_required)
             shape.homes["body"] = "whole body"
             return
         assert whole is not None
-        _, home = self.resolved(schema, place)
-        required = [name for name in _listed(whole.get("required")) if isinstance(name, str)]
+        _, home = self.resolve(schema, place)
+        required = [name for name in _as_list(whole.get("required")) if isinstance(name, str)]
         for name, field in properties.items():
             inside = (*place, "properties", name)
             if _mapping(field).get("readOnly") is True:
                 self.note(inside, "it is read only")
                 continue
             must = is_required and name in required
-            at = (*home, "properties", name)
-            self._add(shape, name, "body", field, at, inside, is_required=must)
+            field_place = (*home, "properties", name)
+            self._add(shape, name, "body", field, field_place, inside, is_required=must)
 
-    def _merged(self, schema: Any, place: Place, depth: int) -> dict[str, Any] | None:
+    def _merge(self, schema: Any, place: Place, depth: int) -> dict[str, Any] | None:
         """Return a schema with what it refers to, and the parts of `allOf`, as one; else None."""
-        found, _ = self.resolved(schema, place)
+        resolve, _ = self.resolve(schema, place)
         self._merges += 1
-        if found is None or depth > _DEEPEST or self._merges > _MOST_MERGES:
+        if resolve is None or depth > _DEEPEST or self._merges > _MOST_MERGES:
             return None
-        merged = {k: v for k, v in found.items() if k != "allOf"}
-        for part in _listed(found.get("allOf")):
-            inner = self._merged(part, place, depth + 1) or {}
+        merged = {k: v for k, v in resolve.items() if k != "allOf"}
+        for part in _as_list(resolve.get("allOf")):
+            inner = self._merge(part, place, depth + 1) or {}
             properties = {**_mapping(inner.get("properties")), **_mapping(merged.get("properties"))}
-            required = [*_listed(merged.get("required")), *_listed(inner.get("required"))]
+            required = [*_as_list(merged.get("required")), *_as_list(inner.get("required"))]
             merged = {**inner, **merged}
             if properties:
                 merged["properties"] = properties
@@ -260,7 +260,7 @@ class _OpenApiReader:
         for code in ("200", "201", "202", "203", "2XX", "2xx", "default"):
             if code not in responses:
                 continue
-            response, inside = self.resolved(responses[code], (*place, "responses", code))
+            response, inside = self.resolve(responses[code], (*place, "responses", code))
             if response is None:
                 return None, place
             if isinstance(response.get("schema"), Mapping):
@@ -269,7 +269,7 @@ class _OpenApiReader:
             return schema, (*inside, "content", kind, "schema")
         return None, place
 
-    def resolved(self, given: Any, place: Place) -> tuple[Json | None, Place]:
+    def resolve(self, given: Any, place: Place) -> tuple[Json | None, Place]:
         """Return an object, or the one that it refers to, with its place; None if there is none."""
         seen: list[str] = []
         while isinstance(given, Mapping) and isinstance(given.get("$ref"), str):
@@ -279,11 +279,11 @@ class _OpenApiReader:
                 self.note((*place, "$ref"), f"{ref!r} {why}")
                 return None, place
             seen.append(ref)
-            found = look_up(self.document, ref)
-            if found is None:
+            target = look_up(self.document, ref)
+            if target is None:
                 self.note((*place, "$ref"), f"there is no {ref!r}")
                 return None, place
-            place, given = found
+            place, given = target
         return (given, place) if isinstance(given, Mapping) else (None, place)
 
 
@@ -317,18 +317,18 @@ def _mapping(value: Any) -> Json:
     return value if isinstance(value, Mapping) else {}
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
 def _entries(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
-    for index, given in enumerate(_listed(value)):
+    for index, given in enumerate(_as_list(value)):
         yield given, (*place, index)
 
 
-def _described(operation: Json) -> str:
-    said = (operation.get("summary"), operation.get("description"))
-    return ". ".join(text.strip().rstrip(".") for text in said if isinstance(text, str) and text)
+def _description(operation: Json) -> str:
+    texts = (operation.get("summary"), operation.get("description"))
+    return ". ".join(text.strip().rstrip(".") for text in texts if isinstance(text, str) and text)
 
 
 def _json_content(content: Any) -> tuple[str, Json | None]:
@@ -345,8 +345,8 @@ def _json_content(content: Any) -> tuple[str, Json | None]:
 
 
 def _examples(parameter: Json) -> list[Any]:
-    found = [parameter["example"]] if "example" in parameter else []
+    examples = [parameter["example"]] if "example" in parameter else []
     for example in _mapping(parameter.get("examples")).values():
         if "value" in _mapping(example):
-            found.append(example["value"])
-    return found
+            examples.append(example["value"])
+    return examples

@@ -115,13 +115,13 @@ class _OvosSkillReader:
                 yield template, place
 
     def intent(self, path: Path, known: set[str]) -> None:
-        found = [*self.templates(path)]
-        for slot in (slot for template, _ in found for slot in _NAME.findall(template)):
+        templates = [*self.templates(path)]
+        for slot in (slot for template, _ in templates for slot in _NAME.findall(template)):
             self.slots.add(slot)
             if slot not in known:
                 self.skill.lists.setdefault(slot, TEXT)
         place = self.place(path)
-        self.skill.add_intent(self.skill.tool_name(path.stem, place), found, place)
+        self.skill.add_intent(self.skill.tool_name(path.stem, place), templates, place)
 
     def template(self, place: str, line: str, vocabulary: Mapping[str, Path]) -> str | None:
         """Return a line in the syntax of hassil; None for one that is left out."""
@@ -157,23 +157,23 @@ class _OvosSkillReader:
         """Add what may stand in a slot: the lines of its file, `#` in them being digits."""
         name = path.stem.lower()
         values: dict[str, str] = {}
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for place, line in self.lines(path):
             if re.fullmatch(r"#+", line):
-                most = max(10 ** len(line) - 1, found.get("range", {}).get("to", 0))
-                found["range"] = {"from": 0, "to": most}
+                largest = max(10 ** len(line) - 1, fields.get("range", {}).get("to", 0))
+                fields["range"] = {"from": 0, "to": largest}
             elif re.fullmatch(r"#?#:##( ?\(?[ap]m.*)?", line):
-                found["format"] = "time"
+                fields["format"] = "time"
             elif "#" in line:
                 self.skill.leave_out(place, f"`{line}`: digits among words; any text may be said")
-                found["wildcard"] = True
+                fields["wildcard"] = True
             elif (template := self.template(place, line, {})) is not None:
                 values.setdefault(literal(template) if template == line else template, line)
         if values:
-            found["values"] = list(values.values())
+            fields["values"] = list(values.values())
             text = f"{{{name}}} takes what its file lists, and nothing else"
             self.skill.note(self.place(path), text)
-        self.skill.lists[name] = found or TEXT
+        self.skill.lists[name] = fields or TEXT
         self.skill.places[name] = self.place(path)
 
     def read_tests(self, folder: Path) -> None:
@@ -181,11 +181,11 @@ class _OvosSkillReader:
         for path in sorted(folder.glob("*.json")):
             place = self.place(path)
             try:
-                given = read_json(read_text(path), place)
+                settings = read_json(read_text(path), place)
             except GenieError as error:
                 self.skill.leave_out(place, f"a test: {error.problems[0].message}")
                 continue
-            test = given if isinstance(given, dict) else {}
+            test = settings if isinstance(settings, dict) else {}
             intent = str(test.get("intent_type", "")).rpartition(":")[2].removesuffix(".intent")
             slots = test.get("intent", {})
             if intent not in self.skill.tools or not isinstance(test.get("utterance"), str):

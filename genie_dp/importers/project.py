@@ -29,7 +29,7 @@ class ImportResult(Result):
         """Yield what to tell a person."""
         for skipped in self.imported.skipped:
             yield from skipped.lines()
-        counts = ", ".join(f"{count:,} {what}" for what, count in self.imported.counts.items())
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in self.imported.counts.items())
         yield f"wrote {self.folder}: {counts}"
         left_out = sum(note.sort == "left out" for note in self.imported.notes)
         if left_out:

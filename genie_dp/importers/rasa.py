@@ -93,8 +93,8 @@ class _Annotated:
     def template(self) -> str:
         """Return the sentence with slots in the place of entities, in the syntax of hassil."""
         parts = (p if isinstance(p, tuple) else plain(p) for p in self.parts)
-        said = (p if isinstance(p, str) else f"{{{p[0]}:{p[1]}}}" for p in parts)
-        return " ".join("".join(said).split())
+        words = (p if isinstance(p, str) else f"{{{p[0]}:{p[1]}}}" for p in parts)
+        return " ".join("".join(words).split())
 
 
 class _RasaReader:
@@ -124,15 +124,15 @@ class _RasaReader:
                 self.nlu(item, place)
             self.domain(document)
         entities = [entity for example in self.examples for entity in example.entities]
-        for entity, _, said, given in entities:
-            value = given or self.synonyms.get(literal(said), said)
+        for entity, _, said, role in entities:
+            value = role or self.synonyms.get(literal(said), said)
             words = self.values.setdefault(entity, {}).setdefault(value, {})
             if literal(said) != literal(value):
                 words.setdefault(said)
-        known = {entity for entity, *_ in entities}
+        entity_names = {entity for entity, *_ in entities}
         for entity in self.values:
             assistant.lists[entity] = self.list_of(entity)
-            if entity not in known:
+            if entity not in entity_names:
                 assistant.leave_out(entity, "an entity that no example has")
         by_intent: dict[str, list[_Annotated]] = {}
         for example in self.examples:
@@ -145,11 +145,11 @@ class _RasaReader:
     def nlu(self, item: DocumentPart, file: str) -> None:
         sort = next((s for s in ("intent", "synonym", "lookup", "regex") if s in item.fields), "")
         name = _text(item.get(sort))
-        lines = [*self.lines(item.get("examples"), item.at("examples"), file)]
+        lines = [*self.lines(item.get("examples"), item.place_of("examples"), file)]
         match sort:
             case "intent":
                 self.intents.append(name)
-                read = (self.example(name, line, at) for at, line in lines)
+                read = (self.example(name, line, line_place) for line_place, line in lines)
                 self.examples += (example for example in read if example is not None)
             case "synonym":
                 self.synonyms |= {literal(line): name for _, line in lines}
@@ -164,13 +164,13 @@ class _RasaReader:
     def lines(self, given: Json, place: str, file: str) -> Iterator[tuple[str, str]]:
         """Yield the examples of a block: lines that begin with "-", or texts in a list."""
         if isinstance(given, list):
-            for at, item in enumerate(given):
+            for index, item in enumerate(given):
                 text = _text(item.get("text") if isinstance(item, Mapping) else item)
                 if text:
                     yield self._line(text, file), text.strip().removeprefix("- ").strip()
                 else:
-                    message = f"expected a text at {place}.{at}"
-                    self.assistant.mistake(f"{place}.{at}", "", message, code="R087")
+                    message = f"expected a text at {place}.{index}"
+                    self.assistant.mistake(f"{place}.{index}", "", message, code="R087")
             return
         if given is not None and not isinstance(given, str):
             self.assistant.mistake(place, "", f"expected lines at {place}", code="R087")
@@ -189,9 +189,9 @@ class _RasaReader:
         """Return the place of an example: the first line that has it."""
         if file not in self.numbers_of_lines:
             lines = enumerate(self.assistant.files[file].split("\n"), 1)
-            known = self.numbers_of_lines[file] = {}
+            line_numbers = self.numbers_of_lines[file] = {}
             for number, line in lines:
-                known.setdefault(line.strip().removeprefix("-").strip(), number)
+                line_numbers.setdefault(line.strip().removeprefix("-").strip(), number)
         bare = text.strip().removeprefix("-").strip().split("\n")[0]
         return f"{file}:{self.numbers_of_lines[file].get(bare, 1)}"
 
@@ -201,9 +201,9 @@ class _RasaReader:
         for match in _ANNOTATION.finditer(text):
             example.parts.append(text[end : match.start()])
             end = match.end()
-            given = match["json"] or match["first"]
+            annotation = match["json"] or match["first"]
             try:
-                about = json.loads(given) if given else dict(zip(
+                about = json.loads(annotation) if annotation else dict(zip(
                     ("entity", "value"), match["entity"].split(":", 1), strict=False
                 ))  # fmt: skip
             except json.JSONDecodeError as error:
@@ -216,8 +216,8 @@ class _RasaReader:
             if match["first"]:
                 self.assistant.leave_out(place, f"{match.group()}: all entities but the first")
             slot = "_".join((entity, *(str(about[k]) for k in ("role", "group") if about.get(k))))
-            said = match["said"]
-            example.parts.append((entity, slot, said, str(about.get("value") or "")))
+            words = match["said"]
+            example.parts.append((entity, slot, words, str(about.get("value") or "")))
         example.parts.append(text[end:])
         for part in example.parts:
             if isinstance(part, str) and re.search(r"\]\s?[({]\s*[\"\w]", part):
@@ -240,8 +240,8 @@ class _RasaReader:
                 elif about.get("type") == "float":
                     self.numbers.add(entity)
         responses = document.object("responses").fields
-        for name, given in responses.items():
-            texts = [v["text"] for v in given if v.get("text")] if _is_response(given) else []
+        for name, response in responses.items():
+            texts = [v["text"] for v in response if v.get("text")] if _is_response(response) else []
             if name.startswith("utter_ask_") and texts:
                 self.questions[name.removeprefix("utter_ask_")] = str(texts[0])
         if responses:
@@ -251,15 +251,15 @@ class _RasaReader:
 
     def list_of(self, entity: str) -> dict[str, Any]:
         """Return what may stand in the slots of an entity."""
-        known = {literal(value): value for value in self.categories.get(entity, ())}
-        values: dict[str, dict[str, None]] = {value: {} for value in known.values()}
+        category_values = {literal(value): value for value in self.categories.get(entity, ())}
+        values: dict[str, dict[str, None]] = {value: {} for value in category_values.values()}
         for value, words in self.values[entity].items():
-            values.setdefault(known.get(literal(value), value), {}).update(words)
-        for said, value in self.synonyms.items():
-            if value in values and said != literal(value):
-                values[value].setdefault(said)
-        if known:
-            return closed_list({value: values[value] for value in known.values()})
+            values.setdefault(category_values.get(literal(value), value), {}).update(words)
+        for synonym, value in self.synonyms.items():
+            if value in values and synonym != literal(value):
+                values[value].setdefault(synonym)
+        if category_values:
+            return closed_list({value: values[value] for value in category_values.values()})
         texts = [text for value, words in values.items() for text in (value, *words)]
         is_number = bool(texts) and all(map(_NUMBER.fullmatch, texts))
         if is_number or entity in self.numbers:
@@ -276,7 +276,7 @@ class _RasaReader:
             return
         place = examples[0].place if examples else intent
         name = assistant.tool_name(intent, place)
-        asked: dict[str, Any] = {}
+        prompts: dict[str, Any] = {}
         for example in examples:
             means = {
                 slot: (entity, value or said) for entity, slot, said, value in example.entities
@@ -284,10 +284,10 @@ class _RasaReader:
             if len(means) == len(example.entities):
                 assistant.examples.append(IntentExample(name, example.text, means, example.place))
             for slot in means.keys() & self.questions.keys():
-                asked[slot] = {"description": self.questions[slot]}
+                prompts[slot] = {"description": self.questions[slot]}
         if examples:
             sentences = ((example.template, example.place) for example in examples)
-            assistant.add_intent(name, sentences, place, intent, about={"slots": asked})
+            assistant.add_intent(name, sentences, place, intent, about={"slots": prompts})
         else:
             assistant.declared[name] = {}
 

@@ -123,11 +123,11 @@ def kind_of(source: ImportSource, name: str | None = None) -> SourceKind:
     for kind in KINDS:
         if kind.recognizes(source):
             return kind
-    known = "; ".join(kind.what for kind in KINDS)
+    kinds = "; ".join(kind.what for kind in KINDS)
     path = source.path
     trouble = "is nothing that can be imported" if path else "is no file and no command"
     message = f"{source.given} {trouble}"
-    hint = f"sources are: {known}; --kind NAME says which it is"
+    hint = f"sources are: {kinds}; --kind NAME says which it is"
     if path and path.suffix in _RUNNERS:
         server = f"{_RUNNERS[path.suffix]} {source.given}"
         hint = f"if it is an MCP server: genie-dp grammar import '{server}'"
@@ -147,14 +147,14 @@ def import_source(source: ImportSource, *, kind: str | None = None) -> Imported:
         GenieError: R080, of no kind; R084, it has no tool and no intent; R088, none has a name
             that is asked for; or mistakes, as its reader raises them.
     """
-    found = kind_of(source, kind).read(source)
-    if isinstance(found, FoundTools):
+    imported = kind_of(source, kind).read(source)
+    if isinstance(imported, FoundTools):
         from genie_dp.importers.tools import import_tools
 
-        return import_tools(found, source)
+        return import_tools(imported, source)
     from genie_dp.importers.intents import import_intents
 
-    return import_intents(found, source)
+    return import_intents(imported, source)
 
 
 def is_foreign(given: Path | str) -> bool:

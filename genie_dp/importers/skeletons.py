@@ -70,19 +70,23 @@ def new_project(
         GenieError: a name will not do (R031), or the folder exists (R032).
     """
     target = parent / _checked_name(name, "project", dots=False)
-    skill, asked = "com.example.diary", "add buy milk to my diary"
-    made = skill_files(skill, "diary")
+    skill, sentence = "com.example.diary", "add buy milk to my diary"
+    texts = skill_files(skill, "diary")
     if functions:
         skill = f"com.example.{name}"
-        made, asked = named_skill_files(skill, name.replace("_", " ").replace("-", " "), functions)
+        texts, sentence = named_skill_files(
+            skill, name.replace("_", " ").replace("-", " "), functions
+        )
     contents = {
-        **_filled("project", name, asked),
-        **{f"skills/{skill}/{path}": text for path, text in made.items()},
+        **_fill_files("project", name, sentence),
+        **{f"skills/{skill}/{path}": text for path, text in texts.items()},
         **(files or {}),
     }
     write_files(target, contents)
     check = ("genie-dp check",) if functions else ()
-    return Skeleton(target, (f"cd {target}", *check, "genie-dp run", f'genie-dp parse "{asked}"'))
+    return Skeleton(
+        target, (f"cd {target}", *check, "genie-dp run", f'genie-dp parse "{sentence}"')
+    )
 
 
 def new_skill(name: str, parent: Path = Path("thingpedia")) -> Skeleton:
@@ -126,11 +130,11 @@ def new_table_skill(
     from genie_dp.importers.table_skill import skill_of_tables
 
     target = parent / _checked_name(name, "skill", dots=True)
-    made = skill_of_tables(name, read_tables(source, tables), source, values)
-    write_files(target, made.files)
+    table_skill = skill_of_tables(name, read_tables(source, tables), source, values)
+    write_files(target, table_skill.files)
     options = f"--skills {target} --grammar shipped/answers.genie"
-    shown = f"genie-dp synthesize {options} --subset tables --preview 2"
-    return Skeleton(target, (f"genie-dp check {options}", shown), tuple(made.notes))
+    preview = f"genie-dp synthesize {options} --subset tables --preview 2"
+    return Skeleton(target, (f"genie-dp check {options}", preview), tuple(table_skill.notes))
 
 
 def new_grammar(name: str, parent: Path = Path("grammars")) -> Skeleton:
@@ -160,7 +164,7 @@ def skill_files(name: str, words: str) -> Mapping[str, str]:
     ['eval.tsv', 'paraphrases.tsv', 'skill.tt', 'templates.genie', 'values/note.tsv',
      'values/text.tsv']
     """
-    return _filled("skill", name, words)
+    return _fill_files("skill", name, words)
 
 
 def named_skill_files(
@@ -203,21 +207,21 @@ def named_skill_files(
         else:
             form = "plain_action"
             verb = " ".join([verb, *(wording.rest if wording else others)])
-        one = english.singular(" ".join(thing))
-        filled = {"VERB": verb, "ONE": one, "MANY": english.plural(one), "FUNCTION": function}
-        filled["A_ONE"] = f"{english.article(one)} {one}"
+        noun = english.singular(" ".join(thing))
+        filled = {"VERB": verb, "ONE": noun, "MANY": english.plural(noun), "FUNCTION": function}
+        filled["A_ONE"] = f"{english.article(noun)} {noun}"
         filled["ID"] = (
-            f"{one}_thing".replace(" ", "_") if one == function else one.replace(" ", "_")
+            f"{noun}_thing".replace(" ", "_") if noun == function else noun.replace(" ", "_")
         )
         if form != "plain_action":
             entities[filled["ID"]] = None
-        for path, text in _filled(f"function/{form}", name, words, **filled).items():
+        for path, text in _fill_files(f"function/{form}", name, words, **filled).items():
             parts[path] += f"\n{text}" if path == "skill.tt" and parts[path] else text
-        named = f" the {one} sunrise" if form == "action" else ""
+        named = f" the {noun} sunrise" if form == "action" else ""
         sentences.append(f"check my {filled['MANY']}" if is_query else verb + named)
     declared = "\n".join(f'  entity {e} #_[canonical="{e.replace("_", " ")}"];' for e in entities)
     marks = {"ENTITIES": declared, "FUNCTIONS": parts.pop("skill.tt").removesuffix("\n")}
-    whole = _filled("functions", name, words, **marks)
+    whole = _fill_files("functions", name, words, **marks)
     return {path: text + parts.get(path, "") for path, text in whole.items()}, sentences[0]
 
 
@@ -239,10 +243,10 @@ def _check_function(name: str, others: Sequence[str]) -> None:
 
 def grammar_text() -> str:
     """Return the templates of a new grammar."""
-    return _filled("grammar", "", "")["main.genie"]
+    return _fill_files("grammar", "", "")["main.genie"]
 
 
-def _filled(folder: str, name: str, words: str, **others: str) -> dict[str, str]:
+def _fill_files(folder: str, name: str, words: str, **others: str) -> dict[str, str]:
     """Return path -> text of the files of a folder, with words in the place of their marks."""
     home = data_folder("importers/new") / folder
     files = {}

@@ -57,14 +57,14 @@ class ImportSource:
         Raises:
             GenieError: R088, a pattern fits none of them.
         """
-        known = frozenset(names)
+        pool = frozenset(names)
         for pattern in (*self.only, *self.without):
-            if not any(fnmatchcase(name, pattern) for name in known):
-                hint = did_you_mean(pattern, known) or f"names are {', '.join(sorted(known)[:20])}"
+            if not any(fnmatchcase(name, pattern) for name in pool):
+                hint = did_you_mean(pattern, pool) or f"names are {', '.join(sorted(pool)[:20])}"
                 raise GenieError(Problem("R088", f"no tool is called {pattern!r}", hint=hint))
         return frozenset(
             name
-            for name in known
+            for name in pool
             if not any(fnmatchcase(name, pattern) for pattern in self.without)
             and (not self.only or any(fnmatchcase(name, pattern) for pattern in self.only))
         )

@@ -51,9 +51,9 @@ def skill_of_tables(
 
 
 def _check_copied(tables: Sequence[DataTable], copied: Collection[str]) -> None:
-    known = {column.name for table in tables for column in table.columns if column.type}
-    for name in sorted({*copied} - known - {"all", "none"}):
-        hint = did_you_mean(name, known) or f"there are {', '.join(sorted(known))}"
+    typed_columns = {column.name for table in tables for column in table.columns if column.type}
+    for name in sorted({*copied} - typed_columns - {"all", "none"}):
+        hint = did_you_mean(name, typed_columns) or f"there are {', '.join(sorted(typed_columns))}"
         raise GenieError(Problem("R093", f"no column is called {name!r}", hint=hint))
 
 
@@ -157,8 +157,8 @@ def phrases_of(column: InferredColumn) -> Phrases:
     if verb:
         return {"base": [words], "verb": [verb]}
     if column.is_list:
-        one = english.singular(words)
-        return {"base": [one], "plural": [english.plural(one)], "property": [f"{one} #"]}
+        noun = english.singular(words)
+        return {"base": [noun], "plural": [english.plural(noun)], "property": [f"{noun} #"]}
     phrases: Phrases = {"base": [words], "plural": [english.plural(words)]}
     if column.type == "ID":
         phrases = {"base": [words.split()[-1]], "plural": [english.plural(words.split()[-1])]}
@@ -171,7 +171,7 @@ def phrases_of(column: InferredColumn) -> Phrases:
         _add_text(phrases, column)
     if not column.is_list:
         _add_questions(phrases, words, column.type)
-    return {part: said for part, said in phrases.items() if said}
+    return {part: phrase for part, phrase in phrases.items() if phrase}
 
 
 def _add_questions(phrases: Phrases, words: str, type_: str) -> None:
@@ -186,8 +186,8 @@ def _add_questions(phrases: Phrases, words: str, type_: str) -> None:
     if last in _QUESTIONS:
         phrases["question"] = [_QUESTIONS[last]]
     if last in _EXTREMES and type_ not in ("String", "Boolean"):
-        for part, said in zip(("most", "least", "how"), _EXTREMES[last], strict=True):
-            phrases[part] = [said] if said else []
+        for part, phrase in zip(("most", "least", "how"), _EXTREMES[last], strict=True):
+            phrases[part] = [phrase] if phrase else []
 
 
 def _verb_in(words: str) -> str:
@@ -214,12 +214,12 @@ def _of_truth(words: str) -> Phrases:
             "predicate_true": [f"{{has/have}} {rest}"],
             "predicate_false": [f"{{has/have}} no {rest}"],
         }
-    said = rest if verb == "is" and rest else words
+    phrase = rest if verb == "is" and rest else words
     return {
-        "base": [said],
-        **({} if " " in said else {"adjective_true": [said]}),
-        "predicate_true": [f"{{is/are}} {said}"],
-        "predicate_false": [f"{{is/are}} not {said}"],
+        "base": [phrase],
+        **({} if " " in phrase else {"adjective_true": [phrase]}),
+        "predicate_true": [f"{{is/are}} {phrase}"],
+        "predicate_false": [f"{{is/are}} not {phrase}"],
     }
 
 
@@ -276,23 +276,23 @@ def _add_amount(phrases: Phrases, words: str, *, is_count: bool) -> None:
         _add_year(phrases, words)
         return
     if is_count:
-        kept = [w for w in words.split() if w not in ("count", "num", "number", "of", "n")]
-        things = english.plural(" ".join(kept)) if kept else "things"
+        content_words = [w for w in words.split() if w not in ("count", "num", "number", "of", "n")]
+        things = english.plural(" ".join(content_words)) if content_words else "things"
         phrases["base"], phrases["plural"] = [f"number of {things}"], [f"numbers of {things}"]
         phrases["property"] = [f"# {things}"]
         phrases["more"] = [f"with more than # {things}"]
         phrases["less"] = [f"with fewer than # {things}"]
         return
     is_mass = english.plural(words) == words
-    one = words if is_mass else f"{english.article(words)} {words}"
+    singular = words if is_mass else f"{english.article(words)} {words}"
     compared = _COMPARED.get(words.split()[-1])
     if compared is not None and len(words.split()) == 1:
         phrases["more"], phrases["less"] = [compared[0]], [compared[1]]
         phrases["verb"] = [compared[2]] if compared[2] else []
     else:
-        phrases["more"] = [f"with {one} over #", f"with {one} above #"]
-        phrases["less"] = [f"with {one} under #", f"with {one} below #"]
-    phrases["property"] = [f"{one} of #"]
+        phrases["more"] = [f"with {singular} over #", f"with {singular} above #"]
+        phrases["less"] = [f"with {singular} under #", f"with {singular} below #"]
+    phrases["property"] = [f"{singular} of #"]
 
 
 def _add_text(phrases: Phrases, column: InferredColumn) -> None:
@@ -358,7 +358,7 @@ class _TableSkillWriter:
         said = (
             f'#_[canonical="{_one(table)}"]',
             f'#_[confirmation="the {_several(table)}"]',
-            f'#[table="{_escaped(table.source)}"]',
+            f'#[table="{_escape(table.source)}"]',
             f'#[doc="Lists the {_several(table)}."]',
         )
         marks = "".join(f"\n    {mark}" for mark in said)
@@ -382,13 +382,13 @@ class _TableSkillWriter:
         if column.is_list:
             type_ = f"Array({type_})"
         if column.source != column.name:
-            marks.append(f'#[column="{_escaped(column.source)}"]')
-        said = "".join(f"\n      {mark}" for mark in marks)
+            marks.append(f'#[column="{_escape(column.source)}"]')
+        marks_text = "".join(f"\n      {mark}" for mark in marks)
         phrases = phrases_of(column)
-        parts = ", ".join(f"{p}=[{', '.join(map(_quoted, s))}]" for p, s in phrases.items())
+        parts = ", ".join(f"{p}=[{', '.join(map(_quote, s))}]" for p, s in phrases.items())
         guess = f"; {column.why}" if column.why else ""
         self.notes.append(f"`{table.source}.{column.source}` is {type_}{guess}")
-        return f"    out {column.name} : {type_}{said}\n      #_[canonical={{{parts}}}]"
+        return f"    out {column.name} : {type_}{marks_text}\n      #_[canonical={{{parts}}}]"
 
     def _enum_words(self, column: InferredColumn) -> Iterator[str]:
         odd = {
@@ -397,7 +397,7 @@ class _TableSkillWriter:
             if enum_name(text).replace("_", " ") != " ".join(tokenize(text))
         }
         if odd:
-            yield f"#_[enum={{{', '.join(f'{n}={_quoted(w)}' for n, w in sorted(odd.items()))}}}]"
+            yield f"#_[enum={{{', '.join(f'{n}={_quote(w)}' for n, w in sorted(odd.items()))}}}]"
 
     def _list(self, table: DataTable, column: InferredColumn, name: str) -> str:
         """Write the list of a column's values, if they are to be copied; return its tag."""
@@ -410,10 +410,10 @@ class _TableSkillWriter:
         if is_text and any(name == each.name for each in self.tables if each.key):
             name = f"{table.name}_{name}"  # that list is of things
         texts = dict.fromkeys(" ".join(tokenize(text)) for text in column.texts)
-        kept = [text for text in texts if text][:MOST_VALUES]
-        self.lists.setdefault(name, {}).update(dict.fromkeys(kept))
+        texts_kept = [text for text in texts if text][:MOST_VALUES]
+        self.lists.setdefault(name, {}).update(dict.fromkeys(texts_kept))
         self.notes.append(
-            f"`{table.source}.{column.source}`: {len(kept):,} of its values were copied to "
+            f"`{table.source}.{column.source}`: {len(texts_kept):,} of its values were copied to "
             f"values/{name}.tsv"
         )
         return f"{self.name}:{name}"
@@ -425,20 +425,20 @@ class _TableSkillWriter:
     # --------------------------------------------------------------------------- templates
 
     def _templates(self, table: DataTable) -> str:
-        query, one, several = _query_name(table), _one(table), _several(table)
+        query, singular, plural = _query_name(table), _one(table), _several(table)
         lines = [
-            f"// {several}",
-            f"NP := ('the' | 'all')? '{several}' -> {query}();",
-            f"NP := 'all of the {several}' -> {query}();",
-            f"QVP := ('list' | 'look through' | 'go through') 'the {several}' -> {query}();",
+            f"// {plural}",
+            f"NP := ('the' | 'all')? '{plural}' -> {query}();",
+            f"NP := 'all of the {plural}' -> {query}();",
+            f"QVP := ('list' | 'look through' | 'go through') 'the {plural}' -> {query}();",
         ]
         if table.key is not None:
-            a = english.article(one)
+            a = english.article(singular)
             by_name = f"-> {query}() filter {table.key.name} == $x;"
             lines += [
-                f"NP[num=sg] := 'the {one} ${{x:const}}' {by_name}",
+                f"NP[num=sg] := 'the {singular} ${{x:const}}' {by_name}",
                 f"NP[num=sg] := '${{x:const}}' {by_name}",
-                f"NP[num=sg] := ('{a}' | 'the') '{one}' ('called' | 'named') '${{x:const}}' "
+                f"NP[num=sg] := ('{a}' | 'the') '{singular}' ('called' | 'named') '${{x:const}}' "
                 f"{by_name}",
                 f"QVP := ('look up' | 'find') '${{x:const}}' {by_name}",
             ]
@@ -450,11 +450,11 @@ class _TableSkillWriter:
         for column in table.columns:
             if column.type.startswith("Enum") and column.words.split()[-1] in _SORTS:
                 for text in column.texts:
-                    said = " ".join(tokenize(text))
-                    if said.isalpha() and not said.endswith("ed") and english.plural(said) != said:
+                    word = " ".join(tokenize(text))
+                    if word.isalpha() and not word.endswith("ed") and english.plural(word) != word:
                         call = f"{_query_name(table)}() filter {column.name}"
                         yield (
-                            f"NP := ('the' | 'all')? '{english.plural(said)}' "
+                            f"NP := ('the' | 'all')? '{english.plural(word)}' "
                             f"-> {call} == enum({enum_name(text)});"
                         )
                 self.notes.append(
@@ -479,9 +479,9 @@ def _query_name(table: DataTable) -> str:
     return english.plural(table.name.replace("_", " ")).replace(" ", "_")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _quoted(text: str) -> str:
-    return f'"{_escaped(text)}"'
+def _quote(text: str) -> str:
+    return f'"{_escape(text)}"'

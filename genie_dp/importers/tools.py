@@ -99,7 +99,7 @@ def import_tools(found: FoundTools, source: ImportSource) -> Imported:
         ),
         skills=_TOOLS,
         grammar=_GRAMMAR,
-        counts={what: number for what, number in counts.items() if number},
+        counts={kind: number for kind, number in counts.items() if number},
         eval=_EVAL if examples else "",
         skipped=library.skipped,
         warnings=library.warnings,
@@ -151,22 +151,22 @@ def _given_tools(document: Any) -> dict[str, Json]:
     if isinstance(document, Mapping):
         lists = [document[k] for k in ("tools", "functions") if isinstance(document.get(k), list)]
         listed = lists[0] if lists else [document]
-    found: dict[str, Json] = {}
+    tools_by_name: dict[str, Json] = {}
     for tool in listed if isinstance(listed, list) else ():
         inner = tool.get("function") if isinstance(tool, Mapping) else None
-        one = inner if isinstance(inner, Mapping) else tool
-        if isinstance(one, Mapping) and isinstance(one.get("name"), str):
-            found.setdefault(one["name"], one)
-    return found
+        definition = inner if isinstance(inner, Mapping) else tool
+        if isinstance(definition, Mapping) and isinstance(definition.get("name"), str):
+            tools_by_name.setdefault(definition["name"], definition)
+    return tools_by_name
 
 
 def _of_schemas(library: ToolLibrary, found: FoundTools) -> Iterator[Note]:
     """Yield notes on the mistakes in schemas, and on what of them is not checked."""
     for skipped in library.skipped:
-        what = f"the tool {skipped.name} has a mistake: " if skipped.name else ""
+        subject = f"the tool {skipped.name} has a mistake: " if skipped.name else ""
         for problem in skipped.problems:
             path, text = _place_and_text(problem)
-            yield Note(path, f"{what}{text}", "left out")
+            yield Note(path, f"{subject}{text}", "left out")
     for problem in library.warnings:
         is_passed_on = "not checked" in problem.message
         yield Note(*_place_and_text(problem), "not checked" if is_passed_on else "left out")
@@ -194,22 +194,22 @@ def _canonical_tools(library: ToolLibrary, given: Mapping[str, Json]) -> tuple[s
         if isinstance(schema.get("properties"), Mapping):
             schema["properties"] = properties = dict(schema["properties"])
             for parameter in tool.parameters:
-                found = examples_in(parameter.description)
+                listed = examples_in(parameter.description)
                 is_plain = parameter.type.type == STRING and not parameter.examples
-                if found and is_plain and parameter.name in properties:
-                    part = {**properties[parameter.name], "examples": list(found)}
+                if listed and is_plain and parameter.name in properties:
+                    part = {**properties[parameter.name], "examples": list(listed)}
                     properties[parameter.name] = part
                     path = (tool.name, "parameters", parameter.name)
-                    text = f"values from the description: {', '.join(found)}"
+                    text = f"values from the description: {', '.join(listed)}"
                     notes.append(Note(path_text(path), text))
-        shown: dict[str, Any] = {"name": tool.name, "description": tool.description}
-        shown["inputSchema"] = schema
+        fields: dict[str, Any] = {"name": tool.name, "description": tool.description}
+        fields["inputSchema"] = schema
         if tool.result_schema:
-            shown["outputSchema"] = tool.result_schema
+            fields["outputSchema"] = tool.result_schema
         if tool.is_query:
-            shown["annotations"] = {"readOnlyHint": True}
-        shown |= {key: others[key] for key in ("_meta", "examples") if others.get(key)}
-        tools.append(shown)
+            fields["annotations"] = {"readOnlyHint": True}
+        fields |= {key: others[key] for key in ("_meta", "examples") if others.get(key)}
+        tools.append(fields)
     entities = {kind: list(names.values) for kind, names in library.entity_types.items()}
     return tools_text(_finite(tools), entities), notes
 
@@ -249,9 +249,9 @@ def examples_in(description: str) -> tuple[str, ...]:
     rest = _END.split(description[match.end() :], maxsplit=1)[0]
     quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(rest)]
     parts = quoted or re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", rest)
-    found = (part.strip(" .'\"") for part in parts)
-    kept = [p for p in found if p and p.lower() not in ("etc", "...") and len(p.split()) <= 4]
-    return tuple(dict.fromkeys(kept)) if quoted or len(kept) == len(parts) else ()
+    phrases = (part.strip(" .'\"") for part in parts)
+    short = [p for p in phrases if p and p.lower() not in ("etc", "...") and len(p.split()) <= 4]
+    return tuple(dict.fromkeys(short)) if quoted or len(short) == len(parts) else ()
 
 
 # --------------------------------------------------------------------------------- examples
@@ -272,14 +272,14 @@ def _examples(
             continue
         for index, example in enumerate(examples):
             place = path_text((name, "examples", index))
-            said = example.get("utterance") if isinstance(example, Mapping) else None
-            if not isinstance(said, str) or not said.strip():
+            utterance = example.get("utterance") if isinstance(example, Mapping) else None
+            if not isinstance(utterance, str) or not utterance.strip():
                 notes.append(Note(place, "an example without an utterance", "left out"))
                 continue
             call = {"name": name, "arguments": example.get("arguments", {})}
             program, why = program_of(call, library)
             if program:
-                rows.append((" ".join(said.split()), program))
+                rows.append((" ".join(utterance.split()), program))
             else:
-                notes.append(Note(place, f"the example {said!r}: {why}", "left out"))
+                notes.append(Note(place, f"the example {utterance!r}: {why}", "left out"))
     return rows, notes

@@ -153,9 +153,9 @@ def paraphrase_rows(
         predictor: refuses paraphrases that it reads as another program.
     """
     # A parser that reads them back will refuse some: it gets all.
-    most = config.number if predictor is None else None
+    longest = config.number if predictor is None else None
     judged = (
-        _judge_candidates(shown_row, candidates, config, canonical, most)
+        _judge_candidates(shown_row, candidates, config, canonical, longest)
         for shown_row, candidates in paraphraser.candidates(rows)
     )
     while batch := list(islice(judged, _BATCH)):

@@ -344,8 +344,8 @@ def faults_of(
 def _length_faults(
     shown_row: ShownRow, typed: str, words: Sequence[str], config: CheckConfig
 ) -> Iterator[ParaphraseFault]:
-    asked = min(config.least_words, len(words_of(shown_row.sentence)))
-    if len(typed.strip()) < config.least_characters or len(words) < asked:
+    fewest = min(config.least_words, len(words_of(shown_row.sentence)))
+    if len(typed.strip()) < config.least_characters or len(words) < fewest:
         yield ParaphraseFault("too-short", "This is too short: write a whole sentence.")
 
 
@@ -399,11 +399,11 @@ def _added_texts(
 
 def _added_placeholders(shown_row: ShownRow, words: Sequence[str]) -> Iterator[ParaphraseFault]:
     """Yield placeholders that the program does not have, as models of language invent them."""
-    known = set(placeholders(shown_row.example.utterance)) - {
+    own_placeholders = set(placeholders(shown_row.example.utterance)) - {
         value.token for value in shown_row.values
     }
     for word in dict.fromkeys(words):
-        if PLACEHOLDER.fullmatch(word) and word not in known:
+        if PLACEHOLDER.fullmatch(word) and word not in own_placeholders:
             yield ParaphraseFault("altered-value", f"Leave {word} out: it is no word.", word)
 
 

@@ -588,8 +588,8 @@ _LIMITS = (
 
 
 def _limits(stage: Collect) -> dict[str, Any]:
-    known = {**asdict(stage.config), "language": stage.language}
-    return {name: known[name] for name in _LIMITS}
+    settings = {**asdict(stage.config), "language": stage.language}
+    return {name: settings[name] for name in _LIMITS}
 
 
 def _reject_cells(judged: JudgedParaphrase) -> dict[str, str]:

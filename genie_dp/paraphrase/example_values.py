@@ -334,14 +334,14 @@ class ExampleValues:
     def _amounts(self, stem: str, parameter: str) -> tuple[str, ...]:
         """Return amounts in a unit beyond those of ThingTalk 1.x; none in the others."""
         units = SHIPPED if self.library is None else self.library.units
-        declared = self._declared(parameter)
+        declared = self._parameter(parameter)
         name = unit_of(declared.type) if declared is not None else None
         unit = units.by_name.get(name or stem.removeprefix("MEASURE_"))
         if not stem.startswith("MEASURE_") or unit is None or unit.is_classic:
             return ()
         return tuple(f"{number} {unit.plural}" for number in (2, 5, 10, 20, 50))
 
-    def _declared(self, parameter: str) -> Parameter | None:
+    def _parameter(self, parameter: str) -> Parameter | None:
         function, _, name = parameter.rpartition(":")
         skill_function = self.library.find(function) if self.library and function else None
         return skill_function.signature.parameter(name) if skill_function else None
@@ -353,7 +353,7 @@ class ExampleValues:
             yield from self.library.values(name)
 
     def _tag(self, parameter: str) -> Iterator[str]:
-        declared = self._declared(parameter)
+        declared = self._parameter(parameter)
         if declared is not None and declared.value_list and _is_text(declared.type):
             yield declared.value_list
 
@@ -399,14 +399,14 @@ def _orders(row: Example, tokens: Sequence[str]) -> frozenset[tuple[str, str]]:
 
     Without a range, values of one parameter rise from left to right: "a, b or c" reads best so.
     """
-    found = {pair for pair in orders(row.program) if set(pair) <= set(tokens)}
-    bound = {token for pair in found for token in pair}
+    shared_pairs = {pair for pair in orders(row.program) if set(pair) <= set(tokens)}
+    bound = {token for pair in shared_pairs for token in pair}
     for left, right in zip(tokens, tokens[1:], strict=False):
         if left.rpartition("_")[0] == right.rpartition("_")[0] and not bound & {left, right}:
             ours, theirs = row.slots.get(left), row.slots.get(right)
             if ours == theirs:
-                found.add((left, right))
-    return frozenset(found)
+                shared_pairs.add((left, right))
+    return frozenset(shared_pairs)
 
 
 def _draw_values(rng: Random, pools: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:

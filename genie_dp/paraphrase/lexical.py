@@ -286,7 +286,7 @@ def value_positions(
 def _values(program: str, names: frozenset[str]) -> tuple[tuple[str, ...], ...]:
     words = program.split(" ")
     if words[0] == "[":
-        return tuple(dict.fromkeys((*_quoted(words), *_slots(words))))
+        return tuple(dict.fromkeys((*_quoted_phrases(words), *_slots(words))))
     if words[0].startswith("("):
         # What follows a bracket names a node; people do not say it as a value.
         leaves = (
@@ -296,15 +296,15 @@ def _values(program: str, names: frozenset[str]) -> tuple[tuple[str, ...], ...]:
         )
         plain = (tuple(leaf) for leaf in leaves if all(map(str.isalpha, leaf)))
         leaves_said = (leaf for leaf in plain if len("".join(leaf)) > 1)
-        return tuple(dict.fromkeys((*leaves_said, *_quoted(words), *_slots(words))))
-    values = dict.fromkeys(_quoted(words))
+        return tuple(dict.fromkeys((*leaves_said, *_quoted_phrases(words), *_slots(words))))
+    values = dict.fromkeys(_quoted_phrases(words))
     values |= dict.fromkeys(
         tuple(word.removeprefix("enum:").split("_")) for word in words if word.startswith("enum:")
     )
     return tuple(values)
 
 
-def _quoted(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _quoted_phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     begin = -1
     for index, word in enumerate(words):
         if word != '"':

@@ -70,10 +70,10 @@ class RuleParaphraser:
         row = shown_row.example
         tokens = row.utterance.split(" ")
         text, values = mask_values(tokens, value_positions(tokens, row.program, self.names))
-        met = {row.utterance}
+        seen = {row.utterance}
         for full, made_by in self._rewritten(text, values, row.program, rng):
-            if full not in met:
-                met.add(full)
+            if full not in seen:
+                seen.add(full)
                 yield ParaphraseCandidate(full, made_by)
 
     def _rewritten(
@@ -82,20 +82,20 @@ class RuleParaphraser:
         count = self.number + _SPARE
         if self.rules is None:
             for _ in range(count):
-                reworded = self._reworded(text, values, rng)
+                reworded = self._reword(text, values, rng)
                 if reworded is not None:
                     yield reworded, (LEXICAL,)
             return
         is_query = self.results == "all" or shows_result(program)
         for rewrite in self.rules.rewritten(text, rng, number=count, is_query=is_query):
             has_others = rng.random() < self.lexical_share
-            reworded = self._reworded(rewrite.utterance, values, rng) if has_others else None
+            reworded = self._reword(rewrite.utterance, values, rng) if has_others else None
             if reworded is None:
                 yield unmask_values(rewrite.utterance, values), rewrite.rules
             else:
                 yield reworded, (*rewrite.rules, LEXICAL)
 
-    def _reworded(self, text: str, values: Sequence[str], rng: random.Random) -> str | None:
+    def _reword(self, text: str, values: Sequence[str], rng: random.Random) -> str | None:
         """Return a masked sentence with its values and some other words; None if none fit.
 
         The values are back before words are chosen, for one may be the "off" of "shut off".

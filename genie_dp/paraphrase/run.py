@@ -274,8 +274,8 @@ class Paraphrase(Stage):
         if by in TYPED:
             several = f"--jobs does not go with --by {by}; see --batch-size, --at-once"
             return several if self.jobs > 1 else None
-        for name, given in (("answers", self.answers), ("resume", self.uses_answers)):
-            if given:
+        for name, value in (("answers", self.answers), ("resume", self.uses_answers)):
+            if value:
                 return f"--{name} goes with --by {' or '.join(TYPED)}, not {by}"
         return None
 

@@ -618,7 +618,7 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         curves=curves.name if curves else "",
         start=job.start.folder.name if job.start else "",
         is_from_base=config.start == BASE,
-        spoken=locale(config).words.spelled,
+        spoken=locale(config).words.number_language,
     )
 
 

@@ -295,9 +295,9 @@ def _code() -> str:
 
 
 def _forget_oldest(folder: Path) -> None:
-    found = [(path, path.stat()) for path in folder.iterdir()]
-    found.sort(key=lambda entry: entry[1].st_mtime, reverse=True)
-    sizes = accumulate(stat.st_size for _, stat in found)
-    for (path, _), size in list(zip(found, sizes, strict=True))[1:]:
+    entries = [(path, path.stat()) for path in folder.iterdir()]
+    entries.sort(key=lambda entry: entry[1].st_mtime, reverse=True)
+    sizes = accumulate(stat.st_size for _, stat in entries)
+    for (path, _), size in list(zip(entries, sizes, strict=True))[1:]:
         if size > _MOST_BYTES:
             path.unlink(missing_ok=True)

@@ -212,13 +212,13 @@ def hold(target: Path) -> Iterator[None]:
             yield
             return
         path = target.with_name(f".{target.name}.lock").absolute()
-        made = [folder for folder in path.parents if not folder.exists()]
+        new_folders = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with _lock(path, target):
                 yield
         finally:
-            _remove_empty(made)
+            _remove_empty(new_folders)
 
 
 def _is_device(path: Path) -> bool:

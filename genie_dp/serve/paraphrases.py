@@ -111,8 +111,8 @@ class ServeTasks(Stage):
                     address += f"?token={Signer(store.secret).access_token()}"
                     tell(_OPEN_WARNING, show=progress)
                 sentences, answers, workers = store.counts()
-                known = f"{_count_answers(answers, workers)} in {self.database}"
-                tell(f"{sentences:,} sentences, {known}", show=progress)
+                stored = f"{_count_answers(answers, workers)} in {self.database}"
+                tell(f"{sentences:,} sentences, {stored}", show=progress)
                 tell(f"open {address} (Ctrl+C ends)", show=progress)
                 serve(app, bound)
             except KeyboardInterrupt:

@@ -110,10 +110,10 @@ Form = Annotated[FormInput, Depends(_read_form)]
 
 def _add_page(app: FastAPI, service: ParseService) -> None:
     async def answer(request: Request, typed: FormInput) -> ParsedReply:
-        asked = ParseOptions.model_validate(
+        options = ParseOptions.model_validate(
             {"count": _ANSWERS, "english": True, "context": typed.context}
         )
-        work = service.parse([typed.sentence], asked, address=address_of(request))
+        work = service.parse([typed.sentence], options, address=address_of(request))
         [reply] = await unless_gone(request, service, work)
         return reply
 

@@ -57,8 +57,8 @@ def mcp_server(service: ParseService) -> Server[Any]:
         try:
             reply = await _parse(service, params.arguments or {}, address)
         except Exception as error:  # noqa: BLE001 - answered, and what is ours is logged
-            told = logged_refusal_of(error, service, address, hint=_FIELDS)
-            text = f"{told['code']}: {told['message']}: {told['hint']}"
+            refusal = logged_refusal_of(error, service, address, hint=_FIELDS)
+            text = f"{refusal['code']}: {refusal['message']}: {refusal['hint']}"
             return protocol.CallToolResult(content=[_text(text)], is_error=True)
         content = reply.model_dump(mode="json")
         text = json.dumps(content, ensure_ascii=False)
@@ -135,17 +135,17 @@ def functions_of(functions: Sequence[Signature]) -> dict[str, Any]:
                 "name": function.qualified,
                 "kind": function.kind,
                 "inputs": [
-                    {**_typed(parameter), "required": parameter.is_required}
+                    {**_describe_parameter(parameter), "required": parameter.is_required}
                     for parameter in function.inputs
                 ],
-                "outputs": [_typed(parameter) for parameter in function.outputs],
+                "outputs": [_describe_parameter(parameter) for parameter in function.outputs],
             }
             for function in functions
         ]
     }
 
 
-def _typed(parameter: Parameter) -> dict[str, Any]:
+def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
     return {"name": parameter.name, "type": str(parameter.type)}
 
 

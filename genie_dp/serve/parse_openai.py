@@ -67,7 +67,7 @@ class Message(BaseModel):
 
     @field_validator("content", mode="before")
     @classmethod
-    def _joined(cls, content: Any) -> Any:
+    def _join_parts(cls, content: Any) -> Any:
         """Return the text of parts; nothing else can be read."""
         if not isinstance(content, list):
             return "" if content is None else content
@@ -131,7 +131,7 @@ class ChatRequest(BaseModel):
         return choice
 
     @property
-    def offered(self) -> Sequence[FunctionDefinition] | None:
+    def allowed_functions(self) -> Sequence[FunctionDefinition] | None:
         """Return what may be called; None for any function."""
         functions = None if self.tools is None else [tool.function for tool in self.tools]
         match self.tool_choice:
@@ -175,8 +175,8 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     if last is None:
         raise _wrong("messages: there is none of a user", "send what the user says last")
     results = {m.tool_call_id: m.content for m in messages[last:] if m.role == "tool"}
-    made = [call.id for m in messages[last:] for call in m.tool_calls or ()]
-    for id in made:
+    call_ids = [call.id for m in messages[last:] for call in m.tool_calls or ()]
+    for id in call_ids:
         if id not in results:
             hint = "send a message of role tool for each call"
             raise _wrong(f"messages: call {id[:40]!r} has no result", hint)
@@ -188,7 +188,7 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
             break
         sentences.append(spoken.pop().content)
     sentences.reverse()
-    return Conversation(tuple(sentences), tuple(results[id] for id in made))
+    return Conversation(tuple(sentences), tuple(results[id] for id in call_ids))
 
 
 def _asks(message: Message) -> bool:
@@ -196,11 +196,11 @@ def _asks(message: Message) -> bool:
     return is_text and message.content.rstrip().endswith(_ASKING)
 
 
-def _coded(text: str, code: str) -> str:
+def _with_code(text: str, code: str) -> str:
     return f"{text} [{code}]"
 
 
-_ASKING = (_coded("", MISSING_INPUT), _coded("", CONFIRM))
+_ASKING = (_with_code("", MISSING_INPUT), _with_code("", CONFIRM))
 
 
 def _wrong(message: str, hint: str) -> Exception:
@@ -237,18 +237,18 @@ async def complete(service: ParseService, request: ChatRequest, address: str) ->
     if request.model != service.config.model:
         message = f"there is no model {request.model[:80]!r} here"
         raise make_refusal(404, "W012", message, f"ask for {service.config.model!r}")
-    said = read_conversation(request.messages)
+    conversation = read_conversation(request.messages)
     context: Reply | None = None
-    asked = 0
-    for sentence in said.sentences:
+    prompt_tokens = 0
+    for sentence in conversation.sentences:
         [reply] = await service.ask(
             [sentence], address=address, context=context, names=request.names
         )
         context = reply if reply.question else None
-        asked += len(reply.tokens)
-    calls, text = _answer(reply, said.results, request)
+        prompt_tokens += len(reply.tokens)
+    calls, text = _answer(reply, conversation.results, request)
     program = reply.program if calls else text
-    return Completion(calls, text, asked, len(program.split()))
+    return Completion(calls, text, prompt_tokens, len(program.split()))
 
 
 _Calls = tuple[tuple[str, Mapping[str, Any]], ...]
@@ -258,25 +258,25 @@ def _answer(reply: Reply, results: Sequence[str], request: ChatRequest) -> tuple
     """Return the calls to make now, or a text."""
     outcome = as_calls(reply)
     if outcome.refused:
-        return (), _coded(outcome.message, outcome.refused)
-    left = outcome.value[len(results) :]
-    if not left:
+        return (), _with_code(outcome.message, outcome.refused)
+    remaining = outcome.value[len(results) :]
+    if not remaining:
         # What was asked for is done: its results are all that there is to say.
         return (), "\n".join(results)
-    calls = [call for call in left if call.get("step") == left[0].get("step")]
+    calls = [call for call in remaining if call.get("step") == remaining[0].get("step")]
     if len(calls) > 1 and not request.parallel_tool_calls:
         calls = calls[:1]
     values = [_value(result) for result in results]
     offered: list[tuple[str, Mapping[str, Any]]] = []
     for call in calls:
-        name = _name_offered(call, request.offered)
+        name = _name_offered(call, request.allowed_functions)
         if name is None:
             message = f"I understand this as a call that no tool of the request takes: {reply.code}"
-            return (), _coded(message, _NOT_OFFERED)
+            return (), _with_code(message, _NOT_OFFERED)
         try:
             offered.append((name, with_results(call["arguments"], values)))
         except GenieError as error:
-            return (), _coded(f"I cannot go on: {error.problems[0].message}", _NO_RESULT)
+            return (), _with_code(f"I cannot go on: {error.problems[0].message}", _NO_RESULT)
     return tuple(offered), ""
 
 
@@ -302,10 +302,10 @@ def _name_offered(
     if offered is None:
         return name
     plain = _NO_NAME.sub("_", name).strip("_")
-    found = [x for x in offered if x.name == name] or [
+    matches = [x for x in offered if x.name == name] or [
         x for x in offered if _NO_NAME.sub("_", x.name).strip("_") == plain
     ]
-    for function in found:
+    for function in matches:
         parameters = (function.parameters or {}).get("properties")
         if not isinstance(parameters, dict) or call["arguments"].keys() <= parameters.keys():
             return function.name
@@ -371,13 +371,13 @@ def _usage(completion: Completion) -> dict[str, int]:
 
 def shape_error(refusal: Refusal) -> JSONResponse:
     """Return a refusal as OpenAI has it; message and hint are one text."""
-    told = refusal.as_dict()
+    body = refusal.as_dict()
     kind = "server_error" if refusal.status >= 500 else "invalid_request_error"
     error = {
-        "message": f"{told['message'].rstrip('.')}: {told['hint']}",
+        "message": f"{body['message'].rstrip('.')}: {body['hint']}",
         "type": _TYPES.get(refusal.status, kind),
         "param": None,
-        "code": told["code"],
+        "code": body["code"],
     }
     return JSONResponse({"error": error}, refusal.status, refusal.headers)
 

@@ -98,8 +98,8 @@ class ShownAnswer:
 def show_answer(answer: ParsedAnswer) -> ShownAnswer:
     """Return an answer with what the page says beside it."""
     percent = int(100 * answer.confidence)
-    told = answer.tree if answer.calls is None else answer.calls
-    written = json.dumps(told, ensure_ascii=False, indent=1)
+    meaning = answer.tree if answer.calls is None else answer.calls
+    written = json.dumps(meaning, ensure_ascii=False, indent=1)
     return ShownAnswer(answer, highlight(answer.code), percent, written)
 
 

@@ -50,8 +50,8 @@ class SpokenContext(BaseModel):
     @property
     def place(self) -> dict[str, str]:
         """Return where the speaker is, as far as that was told."""
-        told = {"area": self.area, "floor": self.floor}
-        return {slot: value for slot, value in told.items() if value}
+        places = {"area": self.area, "floor": self.floor}
+        return {slot: value for slot, value in places.items() if value}
 
 
 class Spoken(BaseModel):
@@ -152,10 +152,10 @@ class WyomingServer:
         try:
             return await self._recognize(event.data, address)
         except Exception as error:  # noqa: BLE001 - answered, and what is ours is logged
-            told = logged_refusal_of(error, self._service, address, hint=_FIELDS)
+            refusal = logged_refusal_of(error, self._service, address, hint=_FIELDS)
             # Home Assistant of 2025 knows no event `error`, and would wait for another.
-            text = f"{told['message']}: {told['hint']}"
-            return [NotRecognized(text, {"refused": told["code"]}).event()]
+            text = f"{refusal['message']}: {refusal['hint']}"
+            return [NotRecognized(text, {"refused": refusal["code"]}).event()]
 
     async def _recognize(self, data: Mapping[str, Any], address: str) -> list[Event]:
         spoken = Spoken.model_validate(data)
@@ -169,15 +169,15 @@ class WyomingServer:
         if reply.question:
             self._conversations.keep(told.conversation_id, reply)
         outcome = as_intents(reply, place=told.place)
-        given = {k: v for k, v in (data.get("context") or {}).items() if k not in _OURS}
+        fields = {k: v for k, v in (data.get("context") or {}).items() if k not in _OURS}
         if outcome.refused is None:
-            return _intents(outcome.value, given or None)
-        given["refused"] = outcome.refused
+            return _intents(outcome.value, fields or None)
+        fields["refused"] = outcome.refused
         if reply.question:
-            given["question"] = {
+            fields["question"] = {
                 "program": reply.program, "confidence": reply.confidence, "refused": reply.refused,
             }  # fmt: skip
-        return [NotRecognized(outcome.message, given).event()]
+        return [NotRecognized(outcome.message, fields).event()]
 
 
 class _BoundedReader:

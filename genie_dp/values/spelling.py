@@ -301,7 +301,7 @@ def _with_ones(ten: str, value: Decimal, forms: Sequence[str]) -> Iterator[tuple
 
 def _engine(words: Words):  # type: ignore[no-untyped-def]
     """Return what spells numbers, None for a language without words, and the two purposes."""
-    language = words.spelled
+    language = words.number_language
     try:
         from unicode_rbnf import FormatPurpose, RbnfEngine
     except ImportError:

@@ -60,7 +60,7 @@ def test_the_folder_has_the_words_and_a_reply_is_german(trained_german):
     assert facts["locale"]["language"] == "words.txt"
     assert "\nlanguage: de\n" in (trained_german / "parser" / "README.md").read_text()
     parser = parser_of(trained_german)
-    assert parser.use.locale.words.spelled == "de"
+    assert parser.use.locale.words.number_language == "de"
     (reply,) = parser.parse(["stelle die heizung im bad auf 19,5 grad"])
     assert [*reply.calls] == [
         {"name": "heizung.stellen", "arguments": {"grad": 19.5, "raum": "bad"}}

@@ -177,7 +177,7 @@ class Bench:
             before = next((t for t in templates.values() if _holds(t, problem.span)), None)
             after = now.get(before.id) if before else None
             if before and after and before == after and before.span and after.span:
-                yield _moved(problem, after.span.line - before.span.line)
+                yield _move_down(problem, after.span.line - before.span.line)
 
     # ----------------------------------------------------------------------------- reading
 
@@ -198,10 +198,10 @@ class Bench:
             return checked_source(text, path, code=code)
         status = os.stat(name)
         stamp = (status.st_mtime_ns, status.st_size)
-        known = self._read.get(name)
-        if known is None or known[0] != stamp:
-            known = self._read[name] = (stamp, read_source(path, code=code))
-        return known[1]
+        cached = self._read.get(name)
+        if cached is None or cached[0] != stamp:
+            cached = self._read[name] = (stamp, read_source(path, code=code))
+        return cached[1]
 
     def _recall(self) -> None:
         place = place_in_cache((self.sources, "read in an editor"), ".editor")
@@ -286,7 +286,7 @@ def _holds(template: Template, span: Span | None) -> bool:
     )
 
 
-def _moved(problem: Problem, lines: int) -> Problem:
+def _move_down(problem: Problem, lines: int) -> Problem:
     span = problem.span
     if span is None or not lines:
         return problem

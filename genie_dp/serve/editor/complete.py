@@ -172,7 +172,7 @@ def _body(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     elif cursor.last() in COMPARISONS:
         is_input = cursor.last() == "="
         named = [call[0]] if call and is_input else cursor.functions(view.signatures)
-        yield from _values(_named(cursor.last(2), named, view.signatures))
+        yield from _values(_parameters_of(cursor.last(2), named, view.signatures))
         yield from _placeholders(cursor, view)
         yield from (CompletionItem(n, "child", c) for n, c in cursor.children.items())
     elif call is not None and cursor.last() in ("(", ","):
@@ -212,7 +212,7 @@ def _placeholders(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
         yield from (CompletionItem(f"${name}", "parameter") for name in cursor.placeholders)
 
 
-def _named(
+def _parameters_of(
     name: str, functions: Iterable[str], signatures: dict[str, Signature]
 ) -> Iterator[Parameter]:
     for function in functions:
@@ -249,8 +249,8 @@ def signature_line(signature: Signature) -> str:
     """Return a function in one line, such as "list query (in req folder : PathName)"."""
     words = ["monitorable"] if signature.is_monitorable else []
     words += ["list"] if signature.is_list else []
-    given = ", ".join(f"{p.name} : {p.type}" for p in signature.inputs)
-    return " ".join((*words, signature.kind, f"({given})"))
+    inputs = ", ".join(f"{p.name} : {p.type}" for p in signature.inputs)
+    return " ".join((*words, signature.kind, f"({inputs})"))
 
 
 # --------------------------------------------------------------------------------- skills

@@ -80,15 +80,15 @@ class Cursor:
     @property
     def placeholders(self) -> dict[str, Range]:
         """Return the placeholders of the utterance, and where each is first written."""
-        found: dict[str, Range] = {}
+        ranges: dict[str, Range] = {}
         for word in self.statement:
             if word.text in ("->", "→"):
                 break
             for match in _PLACEHOLDER.finditer(word.text) if word.kind == "string" else ():
                 if match["name"]:
                     place = (word.start + match.start(), word.start + match.end())
-                    found.setdefault(match["name"], place)
-        return found
+                    ranges.setdefault(match["name"], place)
+        return ranges
 
     def functions(self, known: Collection[str]) -> tuple[str, ...]:
         """Return the functions that the body names and that are known, with their class."""
@@ -110,20 +110,20 @@ class Cursor:
             if opening[-1].text != "(":
                 return None
             if len(opening) > 1 and (function := self.function(opening[-2])) in known:
-                return function, self._given(opening[-1])
+                return function, self._given_names(opening[-1])
         return None
 
-    def _given(self, opening: Word) -> tuple[str, ...]:
+    def _given_names(self, opening: Word) -> tuple[str, ...]:
         """Return the names before "=" that follow a bracket, up to the end of the statement."""
-        depth, given = 0, []
+        depth, names = 0, []
         after = [w for w in self.statement if w.start >= opening.end]
         for word, following in zip(after, [*after[1:], None], strict=False):
             depth += (word.text in _OPENING) - (word.text in _CLOSING)
             if depth < 0:
                 break
             if depth == 0 and word.kind == "name" and following and following.text == "=":
-                given.append(word.text)
-        return tuple(given)
+                names.append(word.text)
+        return tuple(names)
 
 
 def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:

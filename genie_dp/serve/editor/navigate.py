@@ -138,21 +138,21 @@ def _of_placeholder(named: Named, file: str, bench: Bench, view: EditorView) -> 
     if named.first is not None and named.first != named.place:
         return [(file, named.first)]
     function, _, parameter = named.fills.partition(":")
-    found = _in_skills(function, parameter, bench, view) if parameter else None
-    return [] if found is None else [found]
+    place = _in_skills(function, parameter, bench, view) if parameter else None
+    return [] if place is None else [place]
 
 
 def _in_skills(
     function: str, parameter: str | None, bench: Bench, view: EditorView
 ) -> Place | None:
     for skills in view.skills():
-        found = skills.find(function)
-        if found is None or found.span is None:
+        entry = skills.find(function)
+        if entry is None or entry.span is None:
             continue
-        span = found.span
+        span = entry.span
         if parameter is not None:
-            span = _parameter_span(found.owner, found.signature.name, parameter, skills) or span
-        return span.file, _name_in(span, parameter or found.signature.name, bench)
+            span = _parameter_span(entry.owner, entry.signature.name, parameter, skills) or span
+        return span.file, _name_in(span, parameter or entry.signature.name, bench)
     return None
 
 

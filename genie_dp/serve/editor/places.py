@@ -68,9 +68,11 @@ class DocumentText:
         >>> DocumentText("ab\\ncd").range_of(Span("x", 2, 1, 2, 3))
         (3, 5)
         """
-        return self._at(span.line, span.column), self._at(span.end_line, span.end_column)
+        return self._offset_at(span.line, span.column), self._offset_at(
+            span.end_line, span.end_column
+        )
 
-    def _at(self, line: int, column: int) -> int:
+    def _offset_at(self, line: int, column: int) -> int:
         if line > len(self._starts):
             return len(self.content)
         end = self._starts[line] - 1 if line < len(self._starts) else len(self.content)

@@ -143,46 +143,46 @@ def _serve_words(server: Any, editor: Editor) -> None:
         types.CompletionOptions(trigger_characters=list("@:.([=,")),
     )
     async def completion(params: types.CompletionParams) -> types.CompletionList | None:
-        asked = await _asked(editor, params)
-        if asked is None:
+        request = await _read_request(editor, params)
+        if request is None:
             return None
-        text, offset = asked.text, asked.offset
-        made = complete(text.content, offset, asked.view, is_skill=asked.is_skill)
-        place = range_in(text, (offset - len(made.typed), offset))
+        text, offset = request.text, request.offset
+        completions = complete(text.content, offset, request.view, is_skill=request.is_skill)
+        place = range_in(text, (offset - len(completions.typed), offset))
         return types.CompletionList(
-            is_incomplete=False, items=[completion_item(item, place) for item in made.items]
+            is_incomplete=False, items=[completion_item(item, place) for item in completions.items]
         )
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)  # type: ignore[untyped-decorator]
     async def hover(params: types.HoverParams) -> types.Hover | None:
-        asked = await _asked(editor, params)
-        if asked is None:
+        request = await _read_request(editor, params)
+        if request is None:
             return None
-        named = asked.named
-        shown = describe(named, asked.view) if named else None
-        if named is None or shown is None:
+        named = request.name_there
+        description = describe(named, request.view) if named else None
+        if named is None or description is None:
             return None
-        content = types.MarkupContent(types.MarkupKind.Markdown, shown)
-        return types.Hover(content, range_in(asked.text, named.place))
+        content = types.MarkupContent(types.MarkupKind.Markdown, description)
+        return types.Hover(content, range_in(request.text, named.place))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)  # type: ignore[untyped-decorator]
     async def definition(params: types.DefinitionParams) -> list[types.Location]:
-        asked = await _asked(editor, params)
-        if asked is None:
+        request = await _read_request(editor, params)
+        if request is None:
             return []
-        named, bench = asked.named, asked.session.bench
+        named, bench = request.name_there, request.session.bench
         file = str(path_of(params.text_document.uri))
-        places = definitions(named, file, bench, asked.view) if named else []
-        return editor.locations(asked.session, places)
+        places = definitions(named, file, bench, request.view) if named else []
+        return editor.locations(request.session, places)
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)  # type: ignore[untyped-decorator]
     async def find_references(params: types.ReferenceParams) -> list[types.Location]:
-        asked = await _asked(editor, params)
-        if asked is None:
+        request = await _read_request(editor, params)
+        if request is None:
             return []
-        named, bench = asked.named, asked.session.bench
-        places = references(named, bench, asked.view) if named else ()
-        return editor.locations(asked.session, places)
+        named, bench = request.name_there, request.session.bench
+        places = references(named, bench, request.view) if named else ()
+        return editor.locations(request.session, places)
 
 
 def _serve_edits(server: Any, editor: Editor) -> None:
@@ -190,28 +190,28 @@ def _serve_edits(server: Any, editor: Editor) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)  # type: ignore[untyped-decorator]
     async def prepare_rename(params: types.PrepareRenameParams) -> types.Range | None:
-        asked = await _asked(editor, params)
-        if asked is None:
+        request = await _read_request(editor, params)
+        if request is None:
             return None
-        named = _exactly_named(asked)
+        named = _exactly_named(request)
         if named is None:
             return None
-        check_renamable(named, asked.view)
-        place: types.Range = range_in(asked.text, named.place)
+        check_renamable(named, request.view)
+        place: types.Range = range_in(request.text, named.place)
         return place
 
     @server.feature(  # type: ignore[untyped-decorator]
         types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True)
     )
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit | None:
-        asked = await _asked(editor, params)
-        if asked is None:
+        request = await _read_request(editor, params)
+        if request is None:
             return None
-        session, named = asked.session, _exactly_named(asked)
+        session, named = request.session, _exactly_named(request)
         if named is None:
             return None
         places = rename_category(
-            named, params.new_name, session.bench, asked.view, is_writable=editor.is_writable
+            named, params.new_name, session.bench, request.view, is_writable=editor.is_writable
         )
         changes: dict[str, list[types.TextEdit]] = {}
         for location in editor.locations(session, places):
@@ -244,20 +244,20 @@ class _Asked:
     is_skill: bool
 
     @property
-    def named(self) -> Named | None:
+    def name_there(self) -> Named | None:
         """Return what stands there; None where it is no name."""
         return named_at(self.text.content, self.offset, self.view, is_skill=self.is_skill)
 
 
 def _exactly_named(asked: _Asked) -> Named | None:
     """Return it if the word is the very name: a child stands for its category, but is not it."""
-    named = asked.named
+    named = asked.name_there
     if named is None or asked.text.content[slice(*named.place)] != named.name:
         return None
     return named
 
 
-async def _asked(editor: Editor, params: Any) -> _Asked | None:
+async def _read_request(editor: Editor, params: Any) -> _Asked | None:
     """Return what a request is about; None where nothing has been read yet."""
     uri = params.text_document.uri
     session = await editor.session_of(uri)

@@ -115,11 +115,11 @@ class Editor:
 
     def _join(self, document: Path) -> Session:
         """Return the session of a document, a new one where it is the first of its sources."""
-        found = find_sources(document, self.find_project)
-        session = self.sessions.get(found.sources)
+        home = find_sources(document, self.find_project)
+        session = self.sessions.get(home.sources)
         if session is None:
-            session = self.sessions[found.sources] = Session(Bench(found.sources, self.texts))
-        session.found = found
+            session = self.sessions[home.sources] = Session(Bench(home.sources, self.texts))
+        session.found = home
         self.of_document[real_path(document)] = session
         return session
 
@@ -180,7 +180,7 @@ class Editor:
     async def _check_once(self, session: Session) -> None:
         session.is_stale = False
         loop, bench = asyncio.get_running_loop(), session.bench
-        mine = [Path(real) for real, other in self.of_document.items() if other is session]
+        mine = [Path(real) for real, owner in self.of_document.items() if owner is session]
         problems = await loop.run_in_executor(
             self.thread,
             lambda: bench.check(mine, when_read=lambda: _set(loop, session.ready)),
@@ -201,24 +201,24 @@ class Editor:
     def _show(self, session: Session, by_file: Mapping[str, Iterable[Problem]]) -> None:
         from lsprotocol import types
 
-        mine = {real for real, other in self.of_document.items() if other is session}
+        mine = {real for real, owner in self.of_document.items() if owner is session}
         if not mine:
             by_file = {}
         before, session.published = session.published, {}
         for file in sorted(before.keys() | by_file.keys() | mine):
             text = DocumentText(session.bench.source(file), self.encoding)
-            shown = [diagnostic(problem, text) for problem in by_file.get(file, ())]
-            if shown:
-                session.published[file] = shown
-            if file in mine or shown != before.get(file):
-                params = types.PublishDiagnosticsParams(self.uri_of(file), shown)
+            diagnostics = [diagnostic(problem, text) for problem in by_file.get(file, ())]
+            if diagnostics:
+                session.published[file] = diagnostics
+            if file in mine or diagnostics != before.get(file):
+                params = types.PublishDiagnosticsParams(self.uri_of(file), diagnostics)
                 self.server.lsp.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
     def _home(self, session: Session) -> str:
         """Return the file that shows problems without a place."""
         view = session.bench.view
         files = view.grammar.sources if view else ()
-        mine = (real for real, other in self.of_document.items() if other is session)
+        mine = (real for real, owner in self.of_document.items() if owner is session)
         return next((file for file in (*files, *mine)), "")
 
     # ------------------------------------------------------------------------------ trials
@@ -286,12 +286,12 @@ class Editor:
         from lsprotocol import types
 
         texts: dict[str, DocumentText] = {}
-        found = []
+        files = []
         for file, place in places:
             if file not in texts:
                 texts[file] = DocumentText(session.bench.source(file), self.encoding)
-            found.append(types.Location(self.uri_of(file), range_in(texts[file], place)))
-        return found
+            files.append(types.Location(self.uri_of(file), range_in(texts[file], place)))
+        return files
 
     def text_of(self, uri: str) -> DocumentText:
         """Return the text of an open document."""

@@ -175,8 +175,8 @@ def describe(named: Named, view: EditorView) -> str | None:
         case "class":
             return _class(named.name, view)
         case "parameter":
-            shown = [_parameter(named.name, function, view) for function in named.functions]
-            return "\n\n".join(shown) or None
+            descriptions = [_parameter(named.name, function, view) for function in named.functions]
+            return "\n\n".join(descriptions) or None
         case "placeholder":
             return _placeholder_lines(named, view)
         case "unit":
@@ -219,8 +219,8 @@ def _function(qualified: str, view: EditorView) -> str | None:
 
 def _full_signature(signature: Signature) -> str:
     words = signature_line(signature).partition(" (")[0]
-    given = ", ".join(f"{p.direction} {p.name} : {p.type}" for p in signature.parameters)
-    return f"{words} {signature.qualified}({given})"
+    parameters = ", ".join(f"{p.direction} {p.name} : {p.type}" for p in signature.parameters)
+    return f"{words} {signature.qualified}({parameters})"
 
 
 def _class(name: str, view: EditorView) -> str | None:
