@@ -48,13 +48,13 @@ _OF_TRAIN = ("inputs", "start", "prior", "validation")
 def load_library(
     source: Paths = SHIPPED, *, language: str | None = None, skip_broken: bool = False
 ) -> Library:
-    """Return a skill library: what an assistant can do, with types.
+    """Return a skill library: the functions of an assistant, with types.
 
     Args:
         source: folders of skills, a file of declarations (`*.sexpr`), files of tools (`*.json`), or
             "shipped" for the skills that come with genie_dp. Several may be given. Or one source of
             tools to import (docs/import.md): an OpenAPI document, or an MCP server.
-        language: of the programs; None for what the source is: S-expressions for a file of
+        language: of the programs; None for that of the source: S-expressions for a file of
             declarations, calls for tools, else ThingTalk.
         skip_broken: leave skills with mistakes out; `library.skipped` names them.
 
@@ -75,7 +75,7 @@ def load_grammar(source: Paths = SHIPPED, library: Library | Paths = SHIPPED) ->
     Args:
         source: template files, folders with a main.genie, or "shipped" for the English grammar that
             comes with genie_dp, which serves any skills.
-        library: what `load_library` returns, or its source.
+        library: a library of `load_library`, or its source.
 
     Raises:
         GenieError: mistakes in any of the files, with their places.
@@ -99,8 +99,8 @@ def synthesize(
     sentence has two programs, no row comes twice.
 
     Args:
-        library: what `load_library` returns, or its source.
-        grammar: what `load_grammar` returns, or its source.
+        library: a library of `load_library`, or its source.
+        grammar: a grammar of `load_grammar`, or its source.
         prior: a private prior, or its file, by which functions are weighed.
         progress: whether `save` shows progress; None for on a terminal.
         settings: those of `SynthesisConfig`, such as size=50_000, seed=1, max_depth=3.
@@ -138,7 +138,7 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
 
     Raises:
         GenieError: a line is no row, or there is none (D008); parts that cannot be made (D001,
-            D013); rows that cannot be told apart (D002, D003); a setting out of its range (R040)
+            D013); rows that are indistinguishable (D002, D003); a setting out of its range (R040)
             or unknown (R043).
     """
     from genie_dp.dataset.split import Split, SplitRows, assign
@@ -157,14 +157,14 @@ def paraphrase(
     progress: bool | None = None,
     **settings: Any,
 ) -> Rows:
-    """Return paraphrases of rows: by the shipped rules of English, unless settings say otherwise.
+    """Return paraphrases of rows: by the shipped rules of English, by default.
 
     They are made when the first is asked for, into a temporary file, or by `save`.
 
     Args:
         rows: Rows, a file or URL, or Examples.
         number: paraphrases of each row, at most.
-        library: of the programs: what `load_library` returns, or its source; only models and
+        library: of the programs: a library of `load_library`, or its source; only models and
             services, which see values, need it.
         language: of the programs; None for the library's.
         predictor: a parser that must read a paraphrase as the program of its sentence.
@@ -209,7 +209,7 @@ def augment(
     Args:
         rows: each as Rows, a file or URL, a folder of skills with sentences, or Examples; all ids
             are different.
-        library: of the programs: what `load_library` returns, or its source.
+        library: of the programs: a library of `load_library`, or its source.
         language: of the programs; None for the library's.
         prior: a private prior, or its file, by which rows are weighed.
         values: a file that names lists of your own.
@@ -258,10 +258,10 @@ def train(
     """Return a parser that has learned rows.
 
     Args:
-        rows: what is learned from, each as rows, a file of them, or Examples; none for the inputs
+        rows: the training rows, each as rows, a file of them, or Examples; none for the inputs
             of the recipe.
-        library: the skills of the programs: what `load_library` returns, or its source.
-        grammar: the templates that the rows were made of: what `load_grammar` returns, or its
+        library: the skills of the programs: a library of `load_library`, or its source.
+        grammar: the templates that the rows were made of: a grammar of `load_grammar`, or its
             source. The parser keeps them, and checks by them where texts end; None for no check.
         validation: rows of real sentences, or a folder of skills whose eval.tsv are meant, by which
             the best weights are chosen; None for a share of the rows, held out.
@@ -274,13 +274,13 @@ def train(
             a temporary one is another each time.
         overwrite: replace the parser that is there.
         recipe: settings in YAML; those that are given here go before them.
-        language: of the programs; None for what the first row says.
+        language: of the programs; None for that of the first row.
         spent: the guarantee of rows of source private, and of those of the start.
         licence: of the parser, for its card.
         device: where it is trained and used, such as cuda.
         threads: of torch, while it is trained.
         jobs: processes that prepare rows; the parser does not depend on it.
-        progress: whether to tell on stderr how far it is; None for on a terminal.
+        progress: whether to show progress on stderr; None for on a terminal.
         settings: those of `ParserConfig`, such as steps=3_000, epochs=2, minutes=5, seed=1.
 
     Raises:
@@ -329,13 +329,13 @@ def evaluate(
     """Return how good a parser is: its programs against the right ones.
 
     Args:
-        parser: what is asked: a Parser, its folder, or anything with `predict(utterances)` that
+        parser: a Parser, its folder, or anything with `predict(utterances)` that
             gives an n-best list for each sentence.
         rows: with the right programs: rows, a file of them, Examples, or a folder of skills, whose
             eval.tsv are meant ("shipped" for those of the skills that come with genie_dp).
-        library: that programs must fit: what `load_library` returns, or its source; None for that
+        library: that programs must fit: a library of `load_library`, or its source; None for that
             of a folder of skills, else the parser's own.
-        training: what the parser was trained on, which tells what is new to it.
+        training: the training rows of the parser, which show which test rows are new to it.
         progress: whether to show progress; None for on a terminal.
         settings: those of `EvaluationConfig`, such as seed=1.
 
@@ -379,11 +379,11 @@ def evaluate(
 
 
 def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":
-    """Return what a program says in English, by the templates.
+    """Return the English description of a program, by the templates.
 
     Args:
         program: as people write it, or as tokens.
-        grammar: what `load_grammar` returns, or its source; load it once to describe many.
+        grammar: a grammar of `load_grammar`, or its source; load it once to describe many.
 
     Raises:
         GenieError: the program cannot be read, or is ill-typed.
@@ -399,11 +399,11 @@ def explain(
     locale: str = DEFAULT,
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> "Explanation":
-    """Return how the templates derive a sentence, with every program it has, or what is missing.
+    """Return how the templates derive a sentence, with every program it has, or the missing parts.
 
     Args:
         sentence: as people type it; placeholders may stand for values.
-        grammar: what `load_grammar` returns, or its source; load it once to explain many.
+        grammar: a grammar of `load_grammar`, or its source; load it once to explain many.
         locale: language of the sentence, or a file of its words.
         names: kind of entity -> names that belong to who speaks, such as {"room": ["carport"]};
             with other names than before the grammar is indexed anew.
@@ -436,12 +436,12 @@ def coverage(
     """Return which sentences the templates derive, with which program, and what the others lack.
 
     Args:
-        sentences: texts, pairs of a text and its program, Examples or Rows; or the name of what
-            `genie-dp grammar coverage` reads: an eval.tsv, a folder of skills, sentences (.txt),
-            rows.
-        library: what `load_library` returns, or its source; None for that of a folder of skills
+        sentences: texts, pairs of a text and its program, Examples or Rows; or the name of the file
+            that `genie-dp grammar coverage` reads: an eval.tsv, a folder of skills, sentences
+            (.txt), rows.
+        library: a library of `load_library`, or its source; None for that of a folder of skills
             that is given as the sentences, else the shipped one.
-        grammar: what `load_grammar` returns, or its source.
+        grammar: a grammar of `load_grammar`, or its source.
         names: kind of entity -> names that belong to who speaks.
         jobs: processes; the result does not depend on it.
         progress: whether to show progress; None for on a terminal.
@@ -479,15 +479,15 @@ def gap_listener(
     names: Mapping[str, Sequence[str]] | str | Path | None = None,
     **settings: Any,
 ) -> "GapListener":
-    """Return what tells which sentences are understood: `Ledger.gaps` listens with it.
+    """Return the recognizer of understood sentences, with which `Ledger.gaps` listens.
 
     Indexing a grammar, and drawing sentences of it, takes some seconds.
 
     Args:
-        grammar: what `load_grammar` returns, or its source.
-        library: what `load_library` returns, or its source.
-        parser: a `Parser` of public rows, read from its folder: a gap is what it refuses. None for
-            what no template derives.
+        grammar: a grammar of `load_grammar`, or its source.
+        library: a library of `load_library`, or its source.
+        parser: a `Parser` of public rows, read from its folder: a gap is a sentence that it
+            refuses. None for sentences that no template derives.
         names: kind of entity -> names that no list has, or a file of them in YAML. Public.
         settings: those of `CoverageConfig`, such as locale="de".
 
@@ -511,7 +511,7 @@ def _grammar(grammar: Inputs | Paths, library: Library | Paths) -> Inputs:
 
 
 def _rows_made_of(inputs: Sequence[Rows], stage: Any, about: str, progress: bool | None) -> Rows:
-    """Return what a stage makes of rows; it runs when they are saved, or read."""
+    """Return the output rows of a stage, which runs when they are saved or read."""
     from genie_dp.private.ledger.guard import private_inputs
 
     def save(output: Output, jobs: int) -> Result:

@@ -1,4 +1,4 @@
-"""Mistakes that a user can mend: where they are, what was expected, what to do next."""
+"""Mistakes that a user can mend: their place, the expected form and the next step."""
 
 import difflib
 import json
@@ -34,7 +34,7 @@ class Problem:
     """One mistake or warning. `code` is stable; `hint` names the next thing to do.
 
     `stage` says which reader found it: "syntax" (the text cannot be read) or "type" (it can be
-    read, but means nothing in this library). `setting` is what it is about, where that is a
+    read, but means nothing in this library). `setting` is the setting it is about, where that is a
     setting: names and places in lists, from the top.
     """
 
@@ -61,7 +61,7 @@ class Problem:
 
 
 class GenieError(Exception):
-    """One or more problems in what the user gave; the command line shows them and exits with 1.
+    """One or more problems in the input of the user; the command line shows them and exits with 1.
 
     Attributes:
         problems: every problem found, in the order of their places.

@@ -1,7 +1,7 @@
 """Start of the command line: Ctrl-C ends it quietly from here on, also while Python imports.
 
 The console script and `cli.py` import this before all else, and nothing else does: a library leaves
-the signals of its user alone. Before this module Python itself starts, and says what it wants.
+the signals of its user alone. Before this module Python itself starts, and prints its own messages.
 """
 
 # What `signal` wraps, which takes longer to import than all that is here.

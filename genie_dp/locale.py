@@ -1,4 +1,4 @@
-"""What depends on the language and the country of the people who speak: `Locale` and `Words`.
+"""Settings of the language and the country of the speakers: `Locale` and `Words`.
 
 All words that stages know by themselves lie in `locales/LANGUAGE.txt`: fillers for noise, everyday
 sentences to refuse, function words, months. No other module names a language of people.
@@ -58,66 +58,66 @@ class Words:
     Attributes:
         language: two letters, or the path of a file of somebody's own.
         has_grammar: whether genie_dp has a grammar of the language, for "a" and "an", plurals and
-            verbs; of other languages commands are told by the list of verbs alone.
-        locale: what a `Locale` of the language has unless it is said; `language` is that in which
+            verbs; of other languages commands are recognized by the list of verbs alone.
+        locale: the defaults of a `Locale` of the language; `language` is that in which
             numbers are spelled.
-        function_words: say nothing by themselves of what is wanted.
+        function_words: words without content of their own.
         negations: words, and phrases, that deny or leave out; those with an apostrophe at their end
-            stand before a vowel. What has one is refused unless rows say it so.
+            stand before a vowel. What has one is refused unless rows have it.
         not_negating: phrases with a word of these that deny nothing.
         articles: may be left out, save before `after_counted` and after `before_counted`.
         prepositions: begin a phrase that ends in a value.
         verbs: begin a command, function words among them.
         around_values: stand around values of any sort.
-        name_starts: a name may begin with these although they say nothing, or deny.
+        name_starts: a name may begin with these although they are function words or negations.
         linking: letters between the parts of a word that is made of two.
         elided: lose their end before a vowel, and stand before a name with an apostrophe alone.
         greetings: before any sentence.
         requests: before a command; none before one that begins with `polite_starts`.
         joining: between two commands of one sentence.
-        here: at the end of a command, where the speaker is: what is meant without any place, too.
+        here: at the end of a command, the place of the speaker, which is also the default place.
         both: before a noun, of which two things of the caller are meant.
         all_of: before one of which all things are meant, as far as `but` leaves none out.
-        but: between that noun and the name of what is left out.
-        asking_now: ask for what is so now, "tell me if i have", where others would wait for it.
+        but: between that noun and the name of the exception.
+        asking_now: ask for the present state, "tell me if i have", where others would wait for it.
         wishes: before a command in another form, "i want to turn it on"; never added to one.
-        polite_starts: say that the command is asked for politely.
+        polite_starts: polite beginnings of a command.
         endings: after any sentence.
-        pleases: those endings that say please; the first word of them is looked for.
+        pleases: the endings with please; their first word is looked for.
         thanks: words of thanks; the last one may stand beside a please.
         after_questions: endings that follow the sign of a question.
         command_endings: after a command, unless `polite` words are there.
-        at_once: after a command, unless `later` words say when.
-        later: say that a command is to be done later, or again and again.
-        polite: what `command_endings` would say again.
+        at_once: after a command, unless `later` words give a time.
+        later: words for a later or repeated command.
+        polite: the politeness that `command_endings` would repeat.
         hesitations: where people stop to think.
         pauses: words before which they do.
         before_counted, after_counted: words beside an article that is part of an amount.
         keys: key -> the keys beside it.
-        commands: how a command is said, `{}` for it.
+        commands: wording of a command, `{}` for it.
         not_given: sentences with a command, `{}`, that do not give it.
         before_skills: between a command and the skill that is to do it.
         everyday: sentences that no skill is meant by; (a|b) is one of the two.
-        contractions: words -> what they are short for.
-        comparisons: sign -> phrases before a value that say it, each with those of its opposite;
+        contractions: words -> long form.
+        comparisons: sign -> phrases before a value for it, each with those of its opposite;
             before some is the value, `{}`.
-        marks: what a program does, one of `languages.base.MARKS` -> phrases that ask for it.
-        opposites: signs of programs -> pairs of words that say the sign and its opposite.
+        marks: an effect of a program, one of `languages.base.MARKS` -> phrases that ask for it.
+        opposites: signs of programs -> pairs of words for the sign and its opposite.
         yes, no: answers to a question.
         take_back: answers that take the question back.
         answer_starts: stand before the name that answers a question.
         places: words -> the place that they are: home, work or current_location.
         signs: `decimal` and `thousands`, the signs in numbers of digits.
         minus: before a number less than zero.
-        percent: what follows a number; the first is said after its placeholder.
+        percent: words after a number; the first stands after its placeholder.
         numbers: words -> number, beside those that the rules of the language spell.
         decimal_words: how the decimal sign is pronounced: "komma".
-        scales: words -> what they multiply the number before them by.
+        scales: words -> factor of the number before them.
         fractions: words -> fraction, of a unit or after a whole number.
         number_endings: how numbers in words end that add a fraction: "dreieinhalb".
         ordinal_endings: after digits of an ordinal number: the "e" of "2e".
         units: unit -> its words; the first is that of several, the second that of one.
-        unit_signs: unit -> what is written right behind digits.
+        unit_signs: unit -> sign right after digits.
         unit_spellings: unit -> words and signs that are understood and never written.
         amounts: words -> an amount, such as 30 min.
         unit_endings: make another word of that of a unit: the "tje" of "uurtje".
@@ -131,14 +131,14 @@ class Words:
         range_links: between two ends.
         differences: words of sentences in which a number after a preposition of time is an amount:
             "lauter" in "um 5 lauter".
-        before_times: words that say that a time follows and no duration: "at 2 hours".
+        before_times: words before a time, but no duration: "at 2 hours".
         times: H and M with words -> a time, such as H-1:30. `<um ab> H` is an H after one of these
             words, which are not of the value; (a|b) is one of the two.
         parts_of_day: words -> morning, noon, afternoon, evening or night.
         every: before a day that comes again and again, which is no date: "jeden montag".
         days: words -> how many days it is from today, and the part of the day.
         months, weekdays: the names of each, from january and monday on.
-        dates: D, MONTH, YEAR, WEEKDAY and N with words, as in `times` -> what N counts, in days or
+        dates: D, MONTH, YEAR, WEEKDAY and N with words, as in `times` -> unit of N, in days or
             units of the calendar; or a day and a month. Of a unit without N it is all of it.
         since: before a span of time of which the first day alone counts: "seit letzter woche".
     """
@@ -375,7 +375,7 @@ class _WordFileReader:
                 self._check_shape(item, number, line)
 
     def _check_shape(self, item: str, number: int, line: str) -> None:
-        """Tell of a line that its section cannot use."""
+        """Report a line that its section cannot use."""
         name = next(reversed(self.read))
         pattern, expected = _SHAPES.get(name, ("", ""))
         if name == "locale":
@@ -390,7 +390,7 @@ class _WordFileReader:
             self.tell(f"expected {expected}, got {item!r}", number, line, hint)
 
     def check_negations(self) -> None:
-        """Tell of a file without negations, and of those that are words without content."""
+        """Report a file without negations, and of those that are words without content."""
         negations = self.read.get("negations", {})
         if not negations:
             hint = (
@@ -404,7 +404,7 @@ class _WordFileReader:
                 self.tell(message, *self.places[section, word], "leave it out here")
 
     def check_lines(self) -> None:
-        """Tell of sections with too few or too many lines."""
+        """Report sections with too few or too many lines."""
         for name, count in _LINES.items():
             found = len(self.read.get(name, ()))
             if found not in (0, count):
@@ -412,7 +412,7 @@ class _WordFileReader:
 
 
 def _is_pattern(name: str) -> bool:
-    """Tell whether a name has capitals as patterns of times and dates and names of units have."""
+    """Return whether a name has capitals as patterns of times and dates and names of units have."""
     places = ("H", "M", "N", "D", "MONTH", "YEAR", "WEEKDAY")
     words = re.split(r"[ ()|<>]+", name)
     return " " not in name or all(word in places or word == word.lower() for word in words)
@@ -454,7 +454,7 @@ def languages() -> tuple[str, ...]:
 
 
 def is_language(name: str) -> bool:
-    """Tell whether a name is a language of ISO 639-1, with words of its own here or without.
+    """Return whether a name is a language of ISO 639-1, with words of its own here or without.
 
     >>> is_language("it"), is_language("ed")
     (True, False)
@@ -498,7 +498,7 @@ def _known_negations() -> Mapping[str, str]:
 
 
 def has_negations(language: str) -> bool:
-    """Tell whether the negations of a language are shipped."""
+    """Return whether the negations of a language are shipped."""
     return language in languages() or language in _known_negations()
 
 
@@ -526,11 +526,11 @@ def _no_language(language: str, why: str = "") -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class Locale:
-    """What a text leaves unsaid, because everybody around the person knows it.
+    """The implicit context of a text, known to everybody around the person.
 
     Attributes:
         region: two letters, for phone numbers without the code of a country.
-        currency: what "$" alone means, a code in lower case.
+        currency: of "$" alone, a code in lower case.
         temperature: "C" or "F", the unit of "20 degrees".
         day_first: whether 3/4 is the third of April.
         morning, afternoon, evening, night: the hours of "in the morning" and so on.

@@ -1,6 +1,6 @@
 """YAML and JSON whose values know where they stand: the one reader and writer of YAML.
 
-PyYAML reads the syntax of YAML. What a plain scalar means is decided here, by the core schema of
+PyYAML reads the syntax of YAML. The type of a plain scalar is decided here, by the core schema of
 YAML 1.2 (section 10.3), as JSON and most tools have it: `on`, `no`, `12:00` and `2020-01-02` are
 texts, `0o17` is a number. Merge keys (`<<`) are read, though they are of YAML 1.1 alone.
 """
@@ -67,11 +67,11 @@ class Located:
         return cls(value, nowhere)
 
     def find(self, path: Place, *, is_value: bool = False) -> Span:
-        """Return the place of a part: of one in a map, its name; else of what is above it.
+        """Return the place of a part: of one in a map, its name; else of its parent.
 
         Args:
             path: keys and indices from the top.
-            is_value: whether the place of what stands in a map is that of the value.
+            is_value: whether the place of an entry of a map is that of the value.
 
         >>> str(read_yaml("a:\\n- b: 1", "x.yaml").find(("a", 0, "b", "c")))
         'x.yaml:2:3'
@@ -94,7 +94,7 @@ def read_located(path: Path, *, syntax: str, twice: str) -> tuple[Located, dict[
 
     Args:
         path: the file.
-        syntax: code of what is no map in YAML.
+        syntax: code of YAML that is no map.
         twice: code of a name that comes twice.
 
     Raises:
@@ -114,7 +114,7 @@ def read_yaml(text: str, file: str, *, code: str = "R081", twice: str = "") -> L
     Args:
         text: of the file.
         file: its name, for errors.
-        code: of what is no YAML.
+        code: of invalid YAML.
         twice: code of a name that comes twice in a map; "" for the same.
 
     Raises:
@@ -325,7 +325,7 @@ class _DocumentBuilder:
 
 
 def _kind_of(text: str) -> str:
-    """Return what a plain scalar is by the core schema of YAML 1.2.
+    """Return the value of a plain scalar by the core schema of YAML 1.2.
 
     >>> [_kind_of(text) for text in ("", "no", "True", "1_000", "012", "0x1F", "1e3", "12:00")]
     ['null', 'str', 'bool', 'str', 'int', 'int', 'float', 'str']
@@ -350,7 +350,7 @@ def as_yaml(value: Any) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Quotes what YAML 1.1 reads as another value, and what YAML 1.2 does."""
+        """Quotes scalars that YAML 1.1 or YAML 1.2 reads as another value."""
 
     for kind, pattern in _CORE:
         whole = re.compile(rf"^(?:{pattern.pattern})$")
@@ -359,7 +359,7 @@ def as_yaml(value: Any) -> str:
 
 
 def find_place(text: str, file: str, path: Place) -> Span | None:
-    """Return where a part of a YAML or JSON file stands, or what is nearest above it.
+    """Return the place of a part of a YAML or JSON file, or of its nearest parent.
 
     Args:
         text: of the file; None comes back for one that cannot be read.
@@ -397,8 +397,8 @@ def read_json(
     Args:
         text: of the file.
         file: its name, for errors.
-        code: of what is no JSON, and of names that come twice in an object.
-        hint: what to write.
+        code: of invalid JSON, and of names that come twice in an object.
+        hint: the correct form.
         exact: whether numbers with a point keep their digits, as Decimal.
 
     Raises:

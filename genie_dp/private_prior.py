@@ -1,4 +1,4 @@
-"""The file of a private prior, and what it says of a row: all that stages know of private data."""
+"""The file of a private prior, and its weights of rows: all that stages know of private data."""
 
 import json
 import math
@@ -45,7 +45,7 @@ class PriorFile:
         save_prior(self.prior, Path(path))
 
     def manifest_fields(self) -> dict[str, Any]:
-        """Return what the manifest of anything made with the prior says of it."""
+        """Return the entry of the prior in the manifests of its outputs."""
         return {"sha256": self.digest, "spent": asdict(self.prior.spent)}
 
 
@@ -145,14 +145,14 @@ def _frequencies(content: Mapping[str, Any]) -> dict[str, Frequency]:
 
 
 def priors_in(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a manifest says of the priors that its rows were made with, by their hashes."""
+    """Return the manifest entries of the priors that its rows were made with, by hash."""
     own = manifest.get("prior")
     priors = dict(manifest.get("priors") or {})
     return priors | {own["sha256"]: own["spent"]} if own else priors
 
 
 def priors_of(inputs: Iterable[str]) -> dict[str, Any]:
-    """Return the priors with which files were made, as the manifests beside them say."""
+    """Return the priors with which files were made, by the manifests beside them."""
     priors: dict[str, Any] = {}
     for name in inputs:
         path = Path(manifest_of(name))
@@ -168,7 +168,7 @@ def priors_of(inputs: Iterable[str]) -> dict[str, Any]:
 def guarantee_of(inputs: Iterable[str]) -> Spent | None:
     """Return the guarantee of the prior with which files were made; None if there is not one.
 
-    Of several, none covers what the others cost: their manifests name all of them.
+    Of several, none covers the cost of the others: their manifests name all of them.
     """
     guarantees = list(priors_of(inputs).values())
     return spent_of(guarantees[0]) if len(guarantees) == 1 else None
@@ -233,7 +233,7 @@ def row_weight(prior: PrivatePrior, functions: Iterable[str]) -> float:
 
 
 def weigh_row(row: Example, prior: PrivatePrior) -> Example:
-    """Return a row with its weight multiplied by what a prior says of its functions.
+    """Return a row with its weight multiplied by the weight of its functions in a prior.
 
     >>> prior = PrivatePrior(Spent(1, 0, "user", "", "rdp", ()), {}, {"@c.beep": 2.0})
     >>> weigh_row(Example("S0", "beep", "now => @c.beep", weight=1.5), prior).weight

@@ -1,4 +1,4 @@
-"""The rows that go from stage to stage, and what may be said of private data."""
+"""The rows that go from stage to stage, and the publishable facts of private data."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -10,7 +10,7 @@ SOURCES: tuple[Source, ...] = get_args(Source)
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a placeholder stands for: its type, and the function's parameter that it fills."""
+    """The value of a placeholder: its type, and the function's parameter that it fills."""
 
     type: str
     parameter: str
@@ -58,10 +58,10 @@ class Spent:
 
     Attributes:
         epsilon, delta: the guarantee; there is no default for either.
-        unit: what one neighbour differs by: "utterance", "dialogue" or "user".
+        unit: the difference of neighbours: "utterance", "dialogue" or "user".
         relation: neighbouring relation, for example "add-or-remove-one".
         accountant: how the guarantee was computed, for example "rdp" or "pld".
-        not_covered: what the guarantee does not speak of, in plain words.
+        not_covered: the data that the guarantee does not cover, in plain words.
     """
 
     epsilon: float
@@ -80,7 +80,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Frequency:
-    """In what share of units something was found, with the bounds of its interval.
+    """The share of units in which something was found, with the bounds of its interval.
 
     The interval is that of the noise: all intervals of a prior hold together with 95 %. All three
     figures lie between 0 and 1.
@@ -93,7 +93,7 @@ class Frequency:
 
 @dataclass(frozen=True, slots=True)
 class PrivatePrior:
-    """What was learned privately and may steer synthesis: DP frequencies, programs, sentences.
+    """Privately learned facts that may steer synthesis: DP frequencies, programs, sentences.
 
     Attributes:
         spent: the guarantee under which everything below was released.
@@ -104,7 +104,7 @@ class PrivatePrior:
         utterances: DP sentences.
         functions: function of the library -> share of units that ask for it.
         pairs: pair -> share of units that ask for both in one program; of those above the noise.
-        missing: what the library lacks -> share of units that ask for it; "" is any of it.
+        missing: missing function -> share of units that ask for it; "" is any of it.
         signal: which part of `function_shares` is more than noise, between 0 and 1.
         release: how the frequencies were released: settings of the noise, nothing exact.
     """

@@ -23,7 +23,7 @@ SHIPPED = "shipped"
 
 
 def shipped_path(path: Path | str, *folders: str) -> Path | None:
-    """Return what "shipped" or "shipped/.." names of our data; None where it names anything else.
+    """Return the shipped data named "shipped" or "shipped/.."; None where it names anything else.
 
     Something of the user's that is so named comes first.
 

@@ -62,8 +62,9 @@ def format_of(target: str, default: str = "jsonl") -> str:
 class FreeIds:
     """Gives ids of their own to rows of several runs that were put together.
 
-    A row whose id an earlier one has gets the first number that is free behind it, "S0.2". What was
-    made of it is told by its program, or else, as rows of a run stand together, by its place.
+    A row whose id an earlier one has gets the first number that is free behind it, "S0.2". Rows
+    made of it are recognized by their program, or else by their place, as rows of a run stand
+    together.
 
     Attributes:
         renamed: rows that got another id.
@@ -227,10 +228,10 @@ def check_texts(*values: object) -> None:
 
 
 def read_rows(path: str, *, format: str | None = None) -> Iterator[Example]:
-    """Yield the rows of a file or URL in any of the formats; TSV rows hold only what it has.
+    """Yield the rows of a file or URL in any of the formats; TSV rows hold only its fields.
 
     Args:
-        format: one of FORMATS; None for what the name says.
+        format: one of FORMATS; None to infer it from the name.
     """
     format = format or format_of(path)
     if format == "parquet":
@@ -283,7 +284,7 @@ def _from_record(row: dict[str, Any]) -> Example:
 
 @contextmanager
 def _seekable(path: str) -> Iterator[str | IO[bytes]]:
-    """Give what Parquet, which begins at its end, can be read from."""
+    """Return a seekable file, which Parquet needs as it begins at its end."""
     if "://" not in path and not path.endswith(_COMPRESSED):
         yield path
         return
@@ -351,7 +352,7 @@ def rows_format(
     """Return the format of an output: the given one, or the one that its name says.
 
     Args:
-        what: the stem of the file that hints propose, such as "pairs".
+        what: stem of the file that hints propose, such as "pairs".
         needs_file: options in use that standard output does not go with.
 
     Raises:
@@ -447,7 +448,7 @@ class Rows:
 
         Args:
             make: returns a new iterator over all rows; None where they are those of `file()`.
-            about: what they are, in a few words.
+            about: a short description.
             path: the file that holds them already.
             sources: the files and URLs that they are read from, or made of.
             save: writes them to an output with so many processes, faster than one by one.
@@ -464,7 +465,7 @@ class Rows:
 
         Args:
             path: JSONL, TSV or Parquet, compressed or not.
-            format: one of FORMATS; None for what the name says.
+            format: one of FORMATS; None to infer it from the name.
         """
         name = str(path)
         named = format_of(name)
@@ -486,12 +487,12 @@ class Rows:
         yield from read_rows(self.file()) if self._make is None else self._make()
 
     def __repr__(self) -> str:
-        """Return what the rows are; none is made for it."""
+        """Return the description of the rows, without making any."""
         return f"Rows({self._about})"
 
     @property
     def name(self) -> str:
-        """Return the file that the rows were read from; of others, what they are in a few words."""
+        """Return the file that the rows were read from; of others, a short description."""
         return self._path if self._path is not None and self._folder is None else self._about
 
     def preview(self, number: int = 5) -> Preview:
@@ -507,16 +508,16 @@ class Rows:
         overwrite: bool = False,
         jobs: int = 1,
     ) -> Result:
-        """Write the rows to a file or URL, with a manifest beside it; return what was written.
+        """Write the rows to a file or URL, with a manifest beside it; return the written file.
 
-        The manifest names the files that the rows were read from, and their ledgers: what is made
+        The manifest names the files that the rows were read from, and their ledgers: rows made
         of private rows is as private.
 
         Args:
             path: where; its name says the format and whether it is compressed.
-            format: one of FORMATS, where the name does not say it.
+            format: one of FORMATS, if the name does not imply it.
             resume: go on with a save that was interrupted.
-            overwrite: replace what is there.
+            overwrite: replace an existing file.
             jobs: processes that make rows.
 
         Raises:
@@ -575,7 +576,7 @@ class Saved(Result):
     rows: int
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         yield f"{self.rows:,} rows -> {self.output}"
 
 
@@ -596,7 +597,7 @@ def save_rows(rows: Iterable[Example], output: Output) -> Saved:
 
 
 def rows_of(rows: "Rows | str | Path | Iterable[Example]") -> Rows:
-    """Return as Rows what callers give: rows, the name of a file, or Examples.
+    """Return the argument of a caller as Rows: rows, the name of a file, or Examples.
 
     Raises:
         GenieError: R011, something is no row.

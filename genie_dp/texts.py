@@ -139,7 +139,7 @@ def enum_name(text: str) -> str:
 
 
 def is_whole(text: str) -> bool:
-    r"""Tell whether a text has no half characters, which JSON can say and UTF-8 cannot.
+    r"""Return whether a text has no half characters, which JSON can say and UTF-8 cannot.
 
     >>> is_whole("caf\u00e9"), is_whole("\ud83d")
     (True, False)

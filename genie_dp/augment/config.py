@@ -22,7 +22,7 @@ def _share(default: float, help: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class AugmentConfig:
-    """What to make of each row; every field is written to the manifest beside the rows.
+    """The copies to make of each row; every field is written to the manifest beside the rows.
 
     The first four are Genie's (section 5.2). With `written` 0, numbers and the like are left to the
     reader, as a parser sees them; else their value is in the program. `filler`, `drop_article` and

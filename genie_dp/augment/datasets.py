@@ -1,12 +1,12 @@
 r"""Lists that the user brings: `values.tsv`, and the parameter-datasets.tsv of the Genie toolkit.
 
-A line of values.tsv names what the list is for, where it lies and, if need be, its column:
+A line of values.tsv names the use of the list, its file and, if need be, its column:
 
     song<TAB>lists/songs.tsv
     com.example:dish<TAB>https://example.com/menu.csv.gz<TAB>name
     @com.gmail.inbox:sender_name<TAB>people.txt
 
-What it is for is a shipped kind, an entity type, a tag of `#[string_values=..]`, a parameter, or
+Its use is a shipped kind, an entity type, a tag of `#[string_values=..]`, a parameter, or
 the bare name of parameters. A line that begins with `string` or `entity` is one of Genie's:
 `string|entity <TAB> [locale <TAB>] type <TAB> path`. Paths are relative to the file; `#` begins a
 comment.
@@ -16,7 +16,7 @@ Codes of mistakes:
 | A001 file that cannot be read | A002 wrong number of columns | A003 unknown name |
 | A004 list that cannot be read | A005 unknown column | A006 list without values |
 | A007 malformed list | A008 malformed weight | A009 name or value given twice |
-| A010 text that is no UTF-8 | A011 values that sentences cannot say |
+| A010 text that is no UTF-8 | A011 values that sentences cannot contain |
 """
 
 import csv
@@ -166,7 +166,7 @@ def _check_values(
 
 
 def _unfit_problem(values: Sequence[_ListedValue], path: str) -> Problem:
-    """Return the warning that sentences cannot say some values, at the first of them."""
+    """Return the warning that sentences cannot contain some values, at the first of them."""
     unfit = [value for value in values if (tokens := tokens_of(value.text)) and not is_fit(tokens)]
     place = Span(path, unfit[0].line, 1, unfit[0].line, 2)
     count = "a value is" if len(unfit) == 1 else f"{len(unfit)} values are"
@@ -176,7 +176,7 @@ def _unfit_problem(values: Sequence[_ListedValue], path: str) -> Problem:
 
 
 def tokens_of(text: str) -> str:
-    """Return the tokens of a value, joined by spaces: what `spoken` says, sooner for plain words.
+    """Return the tokens of a value, joined by spaces: as `spoken`, but faster for plain words.
 
     >>> tokens_of(" Red Moon"), tokens_of("Mom's  song")
     ('red moon', "mom 's song")
@@ -288,10 +288,10 @@ class OwnLists:
     """The lists that a user brought.
 
     Attributes:
-        lists: what each is for -> the list.
+        lists: use -> list.
         hashes: path or URL of a list -> the hash of its bytes, for the manifest.
-        warnings: what does not stop anything.
-        places: what a list is for -> the line that says so.
+        warnings: problems that do not stop the run.
+        places: use of a list -> its line.
         sources: file -> text, to show where a mistake is.
         uses: text of the file that names the lists; None where there is no such file.
     """
@@ -306,7 +306,7 @@ class OwnLists:
 
 @dataclass(frozen=True, slots=True)
 class _NamedList:
-    """A line that names a list: what for, where it lies, and in which form ("own" or Genie's)."""
+    """A line that names a list: its use, its file and its form ("own" or Genie's)."""
 
     use: str
     path: str
@@ -377,7 +377,7 @@ def _read_names(path: Path | str) -> str:
 
 
 def _join_lists(lists: Iterable[tuple[str, ReadList]]) -> dict[str, ValueList]:
-    """Return the lists by what they are for; several for one name are put together."""
+    """Return the lists by use; several for one name are put together."""
     texts: dict[str, list[str]] = {}
     weights: dict[str, list[float]] = {}
     names: dict[str, dict[str, None]] = {}

@@ -108,7 +108,7 @@ class AugmentEngine:
     Attributes:
         config: the settings.
         values: which list a parameter has.
-        language, library: what programs are in.
+        language, library: those of the programs.
         lexicon: words of the same meaning, or None.
         skip_broken: whether rows that cannot be worked on are left out and counted.
         roots: root template -> rows of all inputs that it made.
@@ -123,7 +123,7 @@ class AugmentEngine:
     roots: Mapping[str, int] = field(default_factory=dict)
 
     def with_joined(self, rows: Sequence[PlacedRow]) -> Iterator[PlacedRow]:
-        """Yield the rows of a block, and behind some what joins them to another command.
+        """Yield the rows of a block, some followed by its combination with another command.
 
         Raises:
             GenieError: A114, programs of the language cannot be joined.
@@ -139,7 +139,7 @@ class AugmentEngine:
                 yield added, place
 
     def expander(self) -> Expander:
-        """Return what makes copies, with tables of its own."""
+        """Return the function that makes copies, with tables of its own."""
         draws = ValueDraws(self.values, self.config)
         return Expander(self.config, draws, self.language, self.library, self.lexicon, self.roots)
 
@@ -147,7 +147,7 @@ class AugmentEngine:
 def augment(
     rows: Iterable[Example], engine: AugmentEngine, *, expander: Expander | None = None
 ) -> Iterator[Example]:
-    """Yield what is made of each row, in order (Genie, section 3.3).
+    """Yield the copies of each row, in order (Genie, section 3.3).
 
     Args:
         rows: the rows.
@@ -173,7 +173,7 @@ def make_block(
     *,
     format: str = "jsonl",
 ) -> AugmentBlock:
-    """Return what is made of a block of rows, each given with its file and line.
+    """Return the copies of a block of rows, each given with its file and line.
 
     Raises:
         GenieError: all rows of the block that cannot be worked on (A110 to A113), unless the

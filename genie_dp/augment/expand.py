@@ -93,7 +93,7 @@ _NEVER_FIRST = frozenset(_BROKEN_OFF.split())
 
 
 def is_fit(text: str) -> bool:
-    """Tell whether a value can stand in sentence and program alike.
+    """Return whether a value can stand in sentence and program alike.
 
     >>> is_fit("red moon"), is_fit('12 " pipe'), is_fit("QUOTED_STRING_0"), is_fit("")
     (True, False, False, False)
@@ -102,13 +102,13 @@ def is_fit(text: str) -> bool:
 
 
 def is_fit_all(texts: Sequence[str]) -> bool:
-    """Tell whether all values can stand in sentence and program alike."""
+    """Return whether all values can stand in sentence and program alike."""
     joined = "\n".join(texts)
     return joined.count("\n") == len(texts) - 1 and not _UNFIT.search(joined)
 
 
 def is_telling(words: Sequence[str], small: frozenset[str] = _SMALL) -> bool:
-    """Tell whether somebody would look for these words: a phrase that is not cut off in the middle.
+    """Return whether somebody would look for these words: a phrase that is not cut off.
 
     >>> is_telling(["the", "late", "budget"]), is_telling(["budget", "of", "the"])
     (True, False)
@@ -126,7 +126,7 @@ def is_telling(words: Sequence[str], small: frozenset[str] = _SMALL) -> bool:
 
 
 def ends_phrase(text: Sequence[str], end: int, small: frozenset[str] = _SMALL) -> bool:
-    """Tell whether a text may be broken off before a word: at its end, or where a phrase begins.
+    """Return whether a text may be broken off before a word: at its end, or where a phrase begins.
 
     >>> text = "we launch our new app in may".split()
     >>> [" ".join(text[:end]) for end in range(1, 8) if ends_phrase(text, end)]
@@ -268,7 +268,7 @@ Both = Callable[[Random], tuple[str, str] | None]
 
 
 class Copy(NamedTuple):
-    """What was made of a row.
+    """A copy of a row.
 
     Attributes:
         utterance, program: both sides.
@@ -288,8 +288,8 @@ class Fill:
     Attributes:
         place: the place.
         stays: share of copies in which it stays a placeholder.
-        draw: gives the words for the sentence and what stands for them in the program.
-        around: what stands around it; an article before it must go with the first word.
+        draw: gives the words for the sentence and their form in the program.
+        around: the tokens around it; an article before it must go with the first word.
     """
 
     place: SlotPlace
@@ -334,7 +334,7 @@ class Expander:
     Attributes:
         config: the settings.
         draws: where the words of values come from.
-        language, library: what programs are in; to bring them into canonical form.
+        language, library: those of the programs, for the canonical form.
         lexicon: words of the same meaning, or None to leave words as they are.
         roots: root template -> rows of all inputs that it made.
     """
@@ -390,7 +390,7 @@ class Expander:
         )
 
     def _limits_of(self, program: str) -> Mapping[str, Limits]:
-        """Return what values of placeholders may be, found once for each program."""
+        """Return the possible values of placeholders, computed once for each program."""
         if program not in self._limits:
             if len(self._limits) >= _MOST_PROGRAMS:
                 self._limits.clear()

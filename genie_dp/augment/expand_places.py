@@ -42,11 +42,11 @@ class SlotPlace:
     Attributes:
         token: the placeholder, such as QUOTED_STRING_0; `stem` and `number` are its parts.
         mark: the private character that stands for it in both texts.
-        type: what it stands for.
-        parameter: what it fills, "@com.gmail.inbox:subject", or "" where nothing says.
+        type: of its value.
+        parameter: the parameter that it fills, "@com.gmail.inbox:subject"; "" if unknown.
         sort: "listed": texts and names, which words replace; "read": numbers, dates and the like.
         operator: the token before it in the program, such as "=~".
-        before, after: what stands around the words of a value in the program.
+        before, after: the tokens around the words of a value in the program.
     """
 
     token: str
@@ -69,8 +69,8 @@ class MarkedRow:
         tokens: the sentence.
         program: the program, one text.
         places: the placeholders in the order of the sentence.
-        is_sorted_by_values: whether the order of its parts may depend on what is put in, so that
-            it has to be brought into canonical form again.
+        is_sorted_by_values: whether the order of its parts may depend on the inserted values, so
+            that it has to be brought into canonical form again.
     """
 
     tokens: tuple[str, ...]
@@ -189,7 +189,7 @@ def _is_compared_twice(before: Sequence[str], program: str) -> bool:
 def left_over(places: Sequence[SlotPlace], filled: Collection[str]) -> dict[str, str]:
     """Return mark -> name of the placeholders that stay, numbered anew from 0 for each stem.
 
-    A parser numbers what it reads from 0, so that QUOTED_STRING_1 becomes QUOTED_STRING_0 where
+    A parser numbers its placeholders from 0, so that QUOTED_STRING_1 becomes QUOTED_STRING_0 where
     words took the place of the first one.
 
     Args:

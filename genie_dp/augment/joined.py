@@ -44,7 +44,7 @@ def join_commands(
 
 
 def is_plain_command(row: Example, language: Language, library: Library | None) -> bool:
-    """Tell whether a row asks for one action, done now, in a sentence that others may follow."""
+    """Return whether a row asks for one action, done now, in a sentence that others may follow."""
     tokens = row.utterance.split(" ")
     if len(row.functions) != 1 or not _MARKS_OF_SENTENCES.isdisjoint(tokens):
         return False
@@ -55,7 +55,7 @@ def is_plain_command(row: Example, language: Language, library: Library | None) 
 
 
 def _ends_in_text(row: Example) -> bool:
-    """Tell whether a row ends in a text, which would swallow a command behind it."""
+    """Return whether a row ends in a text, which would swallow a command behind it."""
     return slot_type(row.utterance.rsplit(" ", 1)[-1]) == STRING
 
 

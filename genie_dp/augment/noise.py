@@ -32,7 +32,7 @@ class Speech:
 
     Attributes:
         words: those of their language.
-        number_words: digits -> words, of the numbers that may be said in words.
+        number_words: digits -> words, of the numbers that may be spelled out.
     """
 
     words: Words
@@ -56,7 +56,7 @@ class Speech:
         return "word" if len(token) >= SHORTEST and all(x in keys for x in token.lower()) else None
 
     def is_command(self, tokens: Sequence[str]) -> bool:
-        """Tell whether a sentence says what to do, by its beginning.
+        """Return whether a sentence says what to do, by its beginning.
 
         >>> english, german = speech_of("en"), speech_of("de")
         >>> english.is_command("get my mail".split()), english.is_command("do you know".split())
@@ -70,7 +70,7 @@ class Speech:
         return not is_question and starts_with_verb(" ".join(tokens))
 
     def is_word(self, word: str, tokens: Collection[str]) -> bool:
-        """Tell whether there is a word: in a dictionary, or without one in a sentence."""
+        """Return whether there is a word: in a dictionary, or without one in a sentence."""
         if self.words.has_grammar:
             return is_english_word(word)
         known = self.words
@@ -87,7 +87,7 @@ def speech_of(language: str = DEFAULT) -> Speech:
     """Return how people of a language talk and type.
 
     Raises:
-        GenieError: N002, no such language; I003, what spells its numbers is not installed.
+        GenieError: N002, no such language; I003, the speller of its numbers is not installed.
     """
     words = words_of(language)
     spell = cardinal if words.has_grammar else spelled_numbers(words).spell
@@ -103,7 +103,7 @@ class Carrier:
 
     Attributes:
         tokens: all tokens; values and placeholders are marks, private characters.
-        speech: how the people talk who say it.
+        speech: the manner of speech of its speakers.
         fixed: positions of other tokens that nothing may change.
         articles, typable, punctuation, digits: positions of the tokens of each sort.
     """
@@ -157,7 +157,7 @@ def carrier_of(
 
 
 def is_mark(token: str) -> bool:
-    r"""Tell whether a token stands for a value or placeholder.
+    r"""Return whether a token stands for a value or placeholder.
 
     >>> is_mark("\ue000"), is_mark("word")
     (True, False)
@@ -166,9 +166,9 @@ def is_mark(token: str) -> bool:
 
 
 def is_gap(sentence: Carrier, position: int) -> bool:
-    """Tell whether a hesitation may stand before a token, which is not the first one.
+    """Return whether a hesitation may stand before a token, which is not the first one.
 
-    It must begin a phrase: people say "photos um of my dog", hardly "photos of my um dog".
+    It must begin a phrase: as in "photos um of my dog", not "photos of my um dog".
     """
     tokens, fixed = sentence.tokens, sentence.fixed
     before = tokens[position - 1]
@@ -320,7 +320,7 @@ def _fill_end(sentence: Carrier, words: list[str], rng: Random) -> None:
 
 
 def _endings(sentence: Carrier, first: str, rng: Random) -> Sequence[str]:
-    """Return what may end a sentence; `first` is its first word, with what was put before it."""
+    """Return possible ends of a sentence; `first` is its first word, with additions."""
     known, tokens = sentence.speech.words, sentence.tokens
     last = len(tokens) - 1 - (tokens[-1] in PUNCTUATION)
     is_value = last in sentence.fixed or is_mark(tokens[last])

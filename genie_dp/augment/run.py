@@ -80,7 +80,7 @@ class AugmentFile:
         digest: hash of their text.
         ids: hashes of their ids.
         roots: root template -> rows that it made.
-        language: of its programs, in a format that does not say it.
+        language: of its programs, in a format without a language.
         renamed: line -> another id for a row whose id an earlier one has.
         written: the rows of a folder, as lines of JSON; None of a file.
     """
@@ -144,7 +144,7 @@ def _with_free_ids(inputs: Sequence[AugmentFile]) -> Iterator[AugmentFile]:
 
 
 def _id_notes(inputs: Sequence[AugmentFile]) -> Iterator[str]:
-    """Yield what is to be said of rows that got other ids."""
+    """Yield the notes on rows that got other ids."""
     for file in inputs:
         if file.renamed:
             count, (number, id) = len(file.renamed), next(iter(file.renamed.items()))
@@ -199,7 +199,7 @@ def _row_of_line(line: bytes, name: str, number: int) -> Example:
 
 
 def facts_of(inputs: Sequence[AugmentFile]) -> list[dict[str, Any]]:
-    """Return what the manifest says of the inputs."""
+    """Return the entry of the inputs in the manifest."""
     return [
         {"file": file.name, "rows": file.rows, "xxh3_128": file.digest}
         | ({"renamed": len(file.renamed)} if file.renamed else {})
@@ -238,7 +238,7 @@ def _rows_of(inputs: Sequence[AugmentFile]) -> Iterator[Example]:
 def weigh_blocks(
     read: BlockReader, prior: PrivatePrior, numbers: Sequence[int]
 ) -> Iterator[tuple[int, PlacedRows]]:
-    """Yield blocks as `read` gives them, the weights of rows multiplied by what a prior says."""
+    """Yield blocks as `read` gives them, the weights of rows multiplied by those of a prior."""
     for number, rows in read(numbers):
         yield number, [(weigh_row(row, prior), place) for row, place in rows]
 
@@ -286,7 +286,7 @@ def blocks(
     """Yield the blocks of these numbers, in order; the same ones for any number of jobs.
 
     Every worker reads the inputs by itself and takes its blocks out, for reading a line costs a
-    hundredth of what is made of it.
+    hundredth of its copies.
     """
 
     def make(own_numbers: Sequence[int]) -> Iterator[AugmentBlock]:
@@ -299,7 +299,7 @@ def blocks(
 
 @dataclass(slots=True)
 class AugmentCounts:
-    """What came of the rows so far.
+    """The counts of the rows so far.
 
     Attributes:
         rows: rows written.
@@ -358,7 +358,7 @@ class AugmentedRows:
     tally: AugmentCounts
 
     def add(self, block: AugmentBlock) -> None:
-        """Append the rows of the next block, then say so in the journal."""
+        """Append the rows of the next block, then record it in the journal."""
         self.tally.add(block)
         self.work.files["rows"].write(block.text)
         self.done += 1
@@ -382,14 +382,14 @@ _MOST_EMPTY = 10  # parameters without values that are named
 
 @dataclass(frozen=True, slots=True)
 class AugmentResult(Result):
-    """What a run of augmentation made.
+    """The result of a run of augmentation.
 
     Attributes:
         read, made: source, such as "synthetic" -> rows read, and rows made of them.
         skipped: rows that were left out, since their two sides do not go together.
-        mistakes: what was wrong with the first of these.
+        mistakes: of the first of these.
         without_values: parameters that no value fits; their placeholders stay.
-        prior: what weighed the rows.
+        prior: of the weights of the rows.
     """
 
     output: str
@@ -404,7 +404,7 @@ class AugmentResult(Result):
     notes: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         parts = [f"{self.read[name]:,} {name} -> {self.made.get(name, 0):,}" for name in self.read]
         yield f"{self.rows:,} rows -> {self.place} ({self.seconds:.1f} s; {', '.join(parts)})"
         if self.prior:
@@ -430,7 +430,7 @@ class ValueListReport(Result):
     notes: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield the table, and what is odd in lists of the user."""
+        """Yield the table, and the warnings about lists of the user."""
         yield from self.table
         yield from self.notes
 
@@ -441,18 +441,18 @@ class ValueListReport(Result):
 
 @dataclass(frozen=True, slots=True)
 class AugmentPreview(Result):
-    """Rows, each with what is made of it."""
+    """Rows, each with its copies."""
 
     copies: tuple[tuple[Example, tuple[Example, ...]], ...]
     notes: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield the rows, and what is odd in lists of the user."""
+        """Yield the rows, and the warnings about lists of the user."""
         yield from self.findings()
         yield from self.notes
 
     def findings(self) -> Iterator[str]:
-        """Yield each row with what is made of it."""
+        """Yield each row with its copies."""
         for row, copies in self.copies:
             yield click.style(f"{row.id}  {surface(row.utterance.split())}", dim=True)
             yield from (f"  {copy.utterance}\n      {copy.program}" for copy in copies)
@@ -471,7 +471,7 @@ class _AugmentRun:
     progress: bool | None
 
     def blocks(self, done: int) -> Iterator[AugmentBlock]:
-        """Yield what is made, from this block of the inputs on."""
+        """Yield the copies, from this block of the inputs on."""
         read, prior = partial(blocks_of, self.inputs), self.stage.prior
         return blocks(
             self.engine,
@@ -557,7 +557,7 @@ def _write(
 
 
 def _read_own_lists(stage: Augment) -> tuple[OwnLists, tuple[str, ...]]:
-    """Return the user's lists, and what is odd in them."""
+    """Return the user's lists, and the warnings about them."""
     if stage.values is None:
         return OwnLists(), ()
     spelled = stage.config.place.words.number_language
@@ -606,7 +606,7 @@ def _line_format(format: str) -> str:
 
 
 def _facts_of_lists(own: OwnLists) -> dict[str, Any]:
-    """Return the user's lists as settings name them: by content, and what each is for."""
+    """Return the user's lists as settings name them: by content, and use."""
     if own.uses is None:
         return {}
     return {"uses": fingerprint([own.uses]), "lists": dict(own.hashes)}
@@ -619,7 +619,7 @@ def _lexicon_of(stage: Augment) -> str:
 
 
 def _locale_notes(stage: Augment) -> tuple[str, ...]:
-    """Return what is left out for a language of which no words are shipped."""
+    """Return the operations that are left out for a language of which no words are shipped."""
     config = stage.config
     if config.place.words.has_grammar:
         return ()

@@ -53,7 +53,7 @@ def evaluation_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def is_evaluation(name: str | Path) -> bool:
-    """Tell whether a name is a TSV file of sentence and program a line, with no id before them."""
+    """Return whether a name is a TSV file of lines of sentence and program, without ids."""
     path = Path(name)
     if path.suffix != ".tsv" or not path.is_file():
         return False
@@ -66,7 +66,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_row(number: int, line: str) -> bool:
-    """Tell whether a line has a sentence: it is neither empty nor the header."""
+    """Return whether a line has a sentence: it is neither empty nor the header."""
     return bool(line.strip()) and not (number == 1 and line.split("\t")[0] == _HEADER)
 
 
@@ -81,7 +81,7 @@ def skill_rows(
 
     Raises:
         GenieError: N020, no skill has any; at the end, N021, lines without sentence or program, and
-            what is wrong with programs.
+            mistakes in programs.
     """
     yield from evaluation_rows(evaluation_files(paths), language, library)
 
@@ -104,7 +104,7 @@ def evaluation_rows(
         needs_skills: whether a program of other skills is a mistake; it is left out else.
 
     Raises:
-        GenieError: at the end, N021 and what is wrong with programs.
+        GenieError: at the end, N021 and mistakes in programs.
     """
     problems: list[Problem] = []
     sources: dict[str, str] = {}
@@ -140,7 +140,7 @@ def paraphrase_files(folder: Path) -> list[Path]:
 def skill_paraphrases(
     folder: Path, language: Language, library: Library | None
 ) -> Iterator[Example]:
-    """Yield what people wrote for a skill, or the skills in a folder, to be learned.
+    """Yield the sentences that authors wrote for a skill, or the skills in a folder, to be learned.
 
     Each sentence comes as it was written; with names or texts in it, a second row has placeholders
     for these, whose parent it is. Sentences that need skills beside those of the library are left

@@ -138,7 +138,7 @@ class ValueKind:
 
     Attributes:
         name: its name, and that of its file.
-        what: what the values are, in plain words.
+        what: a plain description of the values.
         serves: the entity types and tags ("tt:song_title") whose values are of the kind, and names
             of entity types and parameters that suggest it ("song"; see `LibraryValues`).
         parts: the kinds that it is put together of; none where it has a file of its own.
@@ -300,7 +300,7 @@ class LibraryValues:
 
         Args:
             type_: the type of the placeholder (`slots.slot_type`).
-            parameter: what it fills, "@com.gmail.inbox:sender" as in `records.Slot`, or "".
+            parameter: as in `records.Slot`, such as "@com.gmail.inbox:sender", or "".
         """
         return self.choose(type_, parameter).values
 

@@ -1,6 +1,6 @@
 """Values as people write them in languages whose words are lists: `locales/LANGUAGE.txt`.
 
-What is drawn is what `written` draws; the words are those that `parser.reading.words_reader` reads.
+The values are those of `written`; the words are those that `parser.reading.words_reader` reads.
 """
 
 from collections.abc import Iterator
@@ -36,9 +36,9 @@ def draw_by_words(
         words: those of the language.
         type_: the type of the placeholder.
         rng: where the choice comes from.
-        parameter: what it fills; its name tells how large numbers are.
+        parameter: the parameter that it fills; its name suggests how large numbers are.
         units: those of the library.
-        limits: what numbers may be.
+        limits: of numbers.
     """
     for _ in range(_TRIES):
         value = draw_written(type_, rng, parameter=parameter, units=units, limits=limits)
@@ -81,7 +81,7 @@ def _number(words: Words, number: Decimal, rng: Random) -> str:
 
 
 def _in_words(words: Words, whole: str, behind: str) -> str:
-    """Return a number with each of its decimals said: "zwei komma null fünf"."""
+    """Return a number with each decimal spelled out: "zwei komma null fünf"."""
     spell = spelled_numbers(words).spell
     spoken = [spell(int(whole))]
     if behind:

@@ -34,7 +34,7 @@ def draw_date(rng: Random, *, today: date) -> WrittenValue:
 
     Args:
         rng: where the choice comes from.
-        today: the day from which "tomorrow" is told. A date without year is the next one from
+        today: the day to which "tomorrow" refers. A date without year is the next one from
             today on; a day of the week the next one after today, with "last" the one before.
     """
     share = rng.random()
@@ -57,7 +57,7 @@ def _draw_date_form(options: tuple[tuple[str, float], ...], rng: Random, day: da
 
 
 def _draw_near_date(rng: Random, today: date) -> WrittenValue:
-    """Return a day told from today."""
+    """Return a day relative to today."""
     share = rng.random()
     if share < 0.4:
         name, days = _NEAR_DAYS[int(rng.random() * len(_NEAR_DAYS))]
@@ -151,10 +151,11 @@ def draw_written(
     Args:
         type_: the type of the placeholder (`slots.slot_type`).
         rng: where the choice comes from.
-        parameter: what it fills, as in `records.Slot`; its name tells how large numbers are.
-        today: the day from which "tomorrow" and "next week" are told.
+        parameter: the parameter that it fills, as in `records.Slot`; its name suggests how large
+            numbers are.
+        today: the day to which "tomorrow" and "next week" refer.
         units: those of the library.
-        limits: what numbers may be; None is returned where hardly one is allowed.
+        limits: of numbers; None is returned where hardly one is allowed.
 
     >>> from genie_dp.languages.types import STRING
     >>> draw_written(ty.TIME, Random(1)), draw_written(STRING, Random(1))
@@ -192,7 +193,7 @@ _NAMED_DAYS = frozenset(("today", "tomorrow", "yesterday"))
 
 
 class ValueContext(NamedTuple):
-    """What of a sentence says how a value may be written there.
+    """The properties of a sentence that decide how a value is written there.
 
     Attributes:
         before: the word before it, where that matters.
@@ -204,7 +205,7 @@ class ValueContext(NamedTuple):
 
 
 def context_of(tokens: Sequence[str], place: int) -> ValueContext:
-    """Return what stands around a value.
+    """Return the context of a value.
 
     >>> context_of("every VALUE wake me".split(), 1)
     ValueContext(before='every', part='')
@@ -217,9 +218,9 @@ def context_of(tokens: Sequence[str], place: int) -> ValueContext:
 
 
 def is_said(form: WrittenValue, where: ValueContext) -> bool:
-    """Tell whether people say a value so: not "every an hour", "on tomorrow", "since in 2 days".
+    """Return whether people say a value so: not "every an hour", "on tomorrow", "since in 2 days".
 
-    A time agrees with the part of the day beside it and does not say it again.
+    A time agrees with the part of the day beside it and does not repeat it.
 
     >>> every = ValueContext("every", "")
     >>> is_said(WrittenValue(("an", "hour"), "1 unit:h"), every)

@@ -23,8 +23,8 @@ class WrittenValue:
     """A written form of a value.
 
     Attributes:
-        words: what the person wrote, in the tokens of utterances.
-        value: what it means, in the token form of programs: "25", "6 unit:ft 3 unit:in",
+        words: those of the person, as tokens of utterances.
+        value: in the token form of programs: "25", "6 unit:ft 3 unit:in",
             "currency:5:usd", "date:2027-03-14", "time:20:00:00".
     """
 
@@ -107,7 +107,7 @@ _SLICE = Scale(2, 20)
 
 
 def is_named(parameter: str, parts: tuple[str, ...]) -> bool:
-    """Tell whether a word of a parameter's name begins with one of these.
+    """Return whether a word of a parameter's name begins with one of these.
 
     >>> is_named("@com.x.f:like_count", ("like",)), is_named("@com.x.f:usage", ("age",))
     (True, False)
@@ -206,7 +206,7 @@ def _common_multiple(steps: Sequence[Decimal]) -> Decimal:
 
 @lru_cache(maxsize=4096)
 def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Decimal, ...]]:
-    """Return the least and greatest number to draw, and what they are multiples of."""
+    """Return the least and greatest number to draw, and their common divisor."""
     least, largest = limits.least, limits.most
     usual_low, usual_high = Decimal(scale.low), Decimal(scale.high)
     low = usual_low if least is None else least
@@ -296,8 +296,8 @@ def units_of(
     """Return the units that fit a parameter, by its name and the unit of its type.
 
     Args:
-        base: the base unit of what is measured.
-        parameter: what the value fills.
+        base: the base unit of the measure.
+        parameter: the parameter that the value fills.
         declared: the unit of its type, "" where it is not known.
         units: those of the library.
 
@@ -336,7 +336,7 @@ def draw_measure(
     Args:
         rng: where the choice comes from.
         unit: any unit of the measure, such as that of its type.
-        parameter: what it fills; its name tells which units are likely.
+        parameter: the parameter that it fills; its name suggests likely units.
         units: those of the library.
     """
     base = units.base(unit)

@@ -33,10 +33,10 @@ NO_CALL = "programs that are no calls"
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """What is said: by the system, if anything; by a person; and by the assistant.
+    """The messages of a chat: of the system, if any; of a person; and of the assistant.
 
     Attributes:
-        answer: what the assistant says; "" where it calls tools.
+        answer: the text of the assistant; "" where it calls tools.
         calls: name of the tool, and its arguments.
         tools: name, description and parameters of each.
     """
@@ -106,7 +106,7 @@ def _leave_out(row: Example, reason: str, detail: str = "") -> LeftRow:
 def _answer(
     language: Language, library: Library, text: str
 ) -> tuple[str, tuple[tuple[str, Json], ...]]:
-    """Return what the assistant says to a sentence with that program, and what it calls."""
+    """Return the answer of the assistant to a sentence with that program, and its calls."""
     program = language.from_tokens(text, library)
     if missing := language.missing_inputs(program, library):
         return missing[0].question, ()
@@ -199,7 +199,7 @@ def tools_of(schema: Json) -> dict[str, Json]:
 
 
 def _alone(schema: Any, defs: Mapping[str, Any] | None) -> Any:
-    """Return a schema with what it refers to in the place; what that refers to is anything."""
+    """Return a schema with its references resolved; references within those become "anything"."""
     if isinstance(schema, list):
         return [_alone(part, defs) for part in schema]
     if not isinstance(schema, dict):
@@ -210,7 +210,7 @@ def _alone(schema: Any, defs: Mapping[str, Any] | None) -> Any:
 
 
 def _without_marks(text: str) -> str:
-    """Return what a function is said to do, with the names of its inputs in words.
+    """Return the description of a function, with the names of its inputs in words.
 
     >>> _without_marks("post the picture $picture_url on Facebook")
     'post the picture (picture url) on Facebook'
@@ -223,7 +223,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w-]", re.ASCII)
 
 
 def tool_name(function: str) -> str:
-    """Return what a function is called as a tool: `__` for a dot, `--` for a colon.
+    """Return the name of a function as a tool: `__` for a dot, `--` for a colon.
 
     Where that would not lead back to the function, or is too long, a hash of it stands at the end.
 

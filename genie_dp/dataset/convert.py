@@ -62,13 +62,13 @@ PartRows = Callable[[], Iterator[Example | LeftRow]]
 
 @dataclass(frozen=True, slots=True)
 class ConvertResult(Result):
-    """What a conversion wrote.
+    """The result of a conversion.
 
     Attributes:
         left: reason -> rows without an equal, the most first.
         renamed: rows whose id another one had.
         skipped: broken skills.
-        private: what of the input is private.
+        private: the private parts of the input.
     """
 
     output: str
@@ -80,7 +80,7 @@ class ConvertResult(Result):
     private: PrivateInputs = field(repr=False)
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         for skipped in self.skipped:
             yield from skipped.lines()
         yield from self.private.lines()
@@ -98,7 +98,7 @@ class ConvertResult(Result):
 
 @dataclass(slots=True)
 class _Conversion:
-    """What a run is asked for, and what became of its rows so far.
+    """The order of a run, and the counts of its rows so far.
 
     Attributes:
         rejects: takes the rows that were left out.
@@ -133,7 +133,7 @@ class _Conversion:
         find_writer(self.format)(rows, out, self.refuse, self.writing)
 
     def convert(self, rows: Iterable[Example | LeftRow], label: str) -> Iterator[Example]:
-        """Yield the rows that have an equal, with what the user wants changed.
+        """Yield the rows that have an equal, with the changes that the user asked for.
 
         Data sets give one id to several rows; no other command takes such rows.
         """
@@ -238,13 +238,13 @@ class Convert(Stage):
 
         Args:
             output: a file, or a folder for Hugging Face or of chats; its format is one of
-                `WRITERS`, and None for what its name says.
+                `WRITERS`, and None to infer it from the name.
             progress: whether to show progress; None for on a terminal.
 
         Raises:
             GenieError: an input that is a pipe (D009), does not exist (D025) or is not of its
                 format (D020 to D024); formats that nobody named (D021), that do not go there (D026)
-                or do not have what is asked for (D029); an output that is there (D005, D006) or is
+                or lack a requested field (D029); an output that is there (D005, D006) or is
                 the input (D027); no guarantee for rows of source private (D011, D012).
         """
         _check_input(self.input)
@@ -311,7 +311,7 @@ def _check_input(name: str) -> None:
 
 
 def _check_formats(config: Convert, from_: str, to: str) -> None:
-    """Refuse what could not be read or written."""
+    """Refuse inputs and outputs that could not be read or written."""
     if "parquet" in (from_, to) or to == "hf-parquet":
         check_parquet()
     defaults = {f.name: f.default for f in fields(Convert)}
@@ -338,7 +338,7 @@ def _check_outputs(input: str, output: Output, to: str, rejects: str | None) -> 
 
 
 def _is_folder(target: str, format: str) -> bool:
-    """Tell whether an output of a format is a folder; of a chat its name says it."""
+    """Return whether an output of a format is a folder; of a chat its name says it."""
     goes_into = WRITERS[format].goes_into
     is_bare = target != "-" and "." not in target.rstrip("/").rsplit("/", 1)[-1]
     return goes_into == "folder" or (goes_into == "either" and is_bare)
@@ -398,7 +398,7 @@ def _count_on_the_way(rows: Iterable[Example], groups: GroupCounts) -> Iterator[
 def _card(
     conversion: _Conversion, groups: Mapping[str, GroupCounts], about: AboutRows, before: CardFacts
 ) -> DatasetCard:
-    """Return the card; what that of the input said, it says, too."""
+    """Return the card, with the contents of the card of the input."""
     sources = sum((g.sources for g in groups.values()), Counter[str]())
     rows = sum(g.rows for g in groups.values())
     origin = (about.origin,) if about.origin else ()

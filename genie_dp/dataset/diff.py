@@ -1,7 +1,7 @@
-"""What is different between two data sets: rows, sentences, programs, and how rows are spread.
+"""The differences of two data sets: rows, sentences, programs, and how rows are spread.
 
 A row is its sentence and its program; ids and the order of rows count for nothing. Each side is
-read once, and a second time for the texts of what is shown. Memory: 24 bytes a row, the
+read once, and a second time for the texts of the rows that are shown. Memory: 24 bytes a row, the
 vocabulary, and the sentences that have another program now.
 """
 
@@ -56,12 +56,12 @@ SHOWN = 20
 
 @dataclass(slots=True)
 class ComparedDataset:
-    """One of the two data sets: where its rows are, and what was counted of them.
+    """One of the two data sets: its rows and their counts.
 
     Attributes:
         name: as it was given.
         read: reads its rows.
-        files: what was read of it.
+        files: the files that were read.
     """
 
     name: str
@@ -123,11 +123,11 @@ def side_of(name: str) -> ComparedDataset:
 def compare(old: ComparedDataset, new: ComparedDataset, *, shown: int = SHOWN) -> Json:
     """Return how two data sets that were counted differ, as plain data.
 
-    What is counted of both is `{"old": .., "new": ..}`; swapping the sides swaps these.
+    Counts of both are `{"old": .., "new": ..}`; swapping the sides swaps these.
 
     Args:
-        shown: how many rows and programs of only one side are told; sentences whose program
-            changed are told all.
+        shown: how many rows and programs of only one side are listed; sentences whose program
+            changed are all listed.
     """
     pairs = [pairs_of(side.sentences, side.programs) for side in (old, new)]
     of_pair = [np.unique(p, return_index=True, return_counts=True) for p in pairs]
@@ -228,7 +228,7 @@ def spread(counts: Iterable[Mapping[str, Any]]) -> float:
 
 
 def is_same(told: Mapping[str, Any]) -> bool:
-    """Tell whether rows, and how they are spread, are the same on both sides."""
+    """Return whether rows, and how they are spread, are the same on both sides."""
     rows = told["rows"]
     tables = (told[name] for name in ("functions", *_TABLES))
     is_spread_alike = all(item["old"] == item["new"] for table in tables for item in table)
@@ -237,7 +237,7 @@ def is_same(told: Mapping[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class _Wanted:
-    """Which texts of a side are told, by their hashes, and what was found of them.
+    """The texts of a side to list, by their hashes, and the rows found for them.
 
     Attributes:
         changed: sentences that have another program on the other side.
@@ -320,9 +320,9 @@ class DiffResult(Result):
     """How two data sets differ.
 
     Attributes:
-        told: all that the JSON says.
+        told: the contents of the JSON.
         outputs: the files that were written.
-        private: what of the inputs is private.
+        private: the private parts of the inputs.
     """
 
     told: Mapping[str, Any] = field(repr=False)
@@ -331,11 +331,11 @@ class DiffResult(Result):
 
     @property
     def is_same(self) -> bool:
-        """Tell whether nothing differs."""
+        """Return whether nothing differs."""
         return bool(self.told["is_same"])
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         yield from self.private.lines()
         rows, changed = self.told["rows"], self.told["sentences"]["changed"]
         where = f" -> {', '.join(self.outputs)}" if self.outputs else ""
@@ -385,7 +385,7 @@ class Diff(ReportStage):
     exit_code: bool = setting(False, "Exit with 1 where there is a difference.", value="flag")
 
     def run(self, output: Output, *, progress: bool | None = None) -> DiffResult:
-        """Compare the data sets, and write what is different.
+        """Compare the data sets, and write the differences.
 
         Raises:
             GenieError: those of `side_of`; both are without rows (D008); an output that cannot be
@@ -428,7 +428,7 @@ class Diff(ReportStage):
 
 
 def text_of(told: Mapping[str, Any], *, shown: int = SHOWN) -> Iterator[str]:
-    """Yield the lines of a table of what differs, and of what is shown of it."""
+    """Yield the lines of a table of differences, and of the examples shown."""
     yield f"{'':<24}{'old':>10}{'new':>10}{'same':>10}{'lost':>10}{'gained':>10}"
     for name in ("rows", "sentences", "programs", "programs_without_values"):
         item = told[name]
@@ -490,7 +490,7 @@ def _changed_lines(item: Mapping[str, Any]) -> str:
 
 
 def render_page(told: Mapping[str, Any], *, shown: int = SHOWN) -> str:
-    """Return what differs as a page of HTML: charts are SVG, no script is needed."""
+    """Return the differences as a page of HTML: charts are SVG, no script is needed."""
     template = page_environment("genie_dp.dataset").get_template("diff.html.jinja")
     text: str = template.render(
         diff=told,

@@ -1,7 +1,7 @@
-"""Rows that belong together, and what parts of a split share, found by arrays of hashes alone.
+"""Rows that belong together, and the overlap of the parts of a split, found by hashes alone.
 
 Everything here works on one array of 64-bit hashes a row, piece by piece and in place where it can:
-the copies that numpy would make on the way are what a split needs its memory for.
+the copies that numpy would make on the way take most of the memory of a split.
 """
 
 from array import array
@@ -26,7 +26,7 @@ _PIECE = 1 << 16  # rows looked up at once
 
 
 class Tangled(Exception):
-    """Ids, as hashes, whose families cannot be told: see the code (D002, D003)."""
+    """Ids, as hashes, whose families are unknown: see the code (D002, D003)."""
 
     def __init__(self, code: str, ids: U64):
         """Keep the hashes; the names of the ids are in the files."""
@@ -41,10 +41,10 @@ def family_numbers(ids: U64, parents: U64, pairs: U64) -> U64:
     Args:
         ids: hashes of the rows' ids.
         parents: hashes of their parents; of the own id where there is none.
-        pairs: hashes of what the rows say, to tell repeats from different rows with one id.
+        pairs: hashes of the contents of the rows, to tell repeats from different rows with one id.
 
     Raises:
-        Tangled: no family can be told: an id of different rows has children (D003), or rows are
+        Tangled: the family is unknown: an id of different rows has children (D003), or rows are
             their own ancestors (D002).
 
     >>> ids, parents = np.array([5, 6, 5, 8], np.uint64), np.array([5, 9, 5, 9], np.uint64)
@@ -118,7 +118,7 @@ def _middle(ids: U64, parents: U64) -> tuple[U64, U64]:
 
 
 def _climb(nodes: U64, above: U64, labels: U64) -> bool:
-    """Put what is above each of `labels` in its place; what is no node stays. Tell if any moved."""
+    """Replace each of `labels` by its parent; others stay. Return whether any changed."""
     moved = False
     for piece in _pieces(len(labels)):
         part = labels[piece]
@@ -182,7 +182,7 @@ def numbers_of(values: U64) -> U32:
 
 
 def is_in(values: U64, others: U64) -> Bools:
-    """Tell of each value whether it is among others, which are sorted.
+    """Return for each value whether it is among others, which are sorted.
 
     >>> is_in(np.array([4, 5], np.uint64), np.array([3, 5], np.uint64)).tolist()
     [False, True]
@@ -219,7 +219,7 @@ Names = Callable[[list[int]], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """What is in two parts, how often, and the first examples.
+    """The overlap of two parts: its kind, count and first examples.
 
     Attributes:
         kind: the key that rows were split by, or "family".
@@ -252,7 +252,7 @@ class Leak:
 
 @dataclass(frozen=True, slots=True)
 class PartHashes:
-    """What the parts of a split are compared by, one number a row.
+    """The keys by which the parts of a split are compared, one number a row.
 
     Attributes:
         keys, ids, parents: hashes; of the own id where there is no parent.
@@ -268,11 +268,11 @@ class PartHashes:
 
 
 def find_leaks(rows: PartHashes, by: By, names: Names) -> tuple[Leak, ...]:
-    """Return what any two parts have in common; an empty tuple when nothing leaks.
+    """Return the overlaps of any two parts; an empty tuple when nothing leaks.
 
     Args:
         rows: hashes of all rows of all parts.
-        by: what rows were split by.
+        by: the key of the split.
         names: takes places of rows; gives the rows' ids, to show examples.
     """
     leaks = [*_leaks_of(by, rows.keys, rows, names)]
@@ -282,7 +282,7 @@ def find_leaks(rows: PartHashes, by: By, names: Names) -> tuple[Leak, ...]:
 
 
 def _leaks_of(kind: str, values: U64, rows: PartHashes, names: Names) -> Iterator[Leak]:
-    """Yield what two parts have in common of one kind; 0 is none."""
+    """Yield the overlaps of two parts of one kind; 0 is none."""
     sets = [np.unique(values[rows.part == number]) for number in range(len(rows.names))]
     for first, second in combinations(range(len(sets)), 2):
         small, large = sorted((sets[first], sets[second]), key=len)

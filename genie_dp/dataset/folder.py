@@ -48,17 +48,17 @@ class CardPart:
 
 @dataclass(frozen=True, slots=True)
 class DatasetCard:
-    """What the card of a data set says.
+    """The contents of the card of a data set.
 
     Attributes:
         made: how the rows came here, as in "split by sentence".
         sources: lines about where the rows are from.
-        seeds: what was random, and its seed.
+        seeds: each random step and its seed.
         licence: that of the rows; "" where none is stated.
         spent: the guarantee for rows of source "private".
-        features: lines of YAML about the columns, where the files do not tell.
+        features: lines of YAML about the columns, where the files do not define them.
         language: of the sentences, as a two-letter code.
-        fields: what a row of the files holds, with its meaning.
+        fields: the fields of a row of the files, with their meaning.
     """
 
     title: str
@@ -108,7 +108,7 @@ CARD = "README.md"
 
 @dataclass(frozen=True, slots=True)
 class AboutRows:
-    """What the user says of the data: title, licence, where it is from, what was spent on it."""
+    """The description of the data by the user: title, licence, origin and privacy cost."""
 
     title: str = ""
     licence: str = ""
@@ -126,7 +126,7 @@ class AboutRows:
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """What the card of a folder says that its rows do not, as its manifest keeps it."""
+    """The contents of the card of a folder that its rows lack, as kept in its manifest."""
 
     title: str = ""
     licence: str = ""
@@ -136,12 +136,12 @@ class CardFacts:
 
     @classmethod
     def from_card(cls, card: DatasetCard, about: AboutRows) -> "CardFacts":
-        """Return what a card says; a title only where it is not the folder's name."""
+        """Return the contents of a card; a title only where it is not the folder's name."""
         return cls(about.title, card.licence, card.sources, card.seeds, card.spent)
 
 
 def card_facts(folder: str) -> CardFacts:
-    """Return what the card of an input says; nothing where that is no folder of ours."""
+    """Return the contents of the card of an input; nothing where that is no folder of ours."""
     if "://" in folder or not is_ours(Path(folder)):
         return CardFacts()
     facts = read_manifest(Path(folder)).get("card")
@@ -160,7 +160,7 @@ def seeds_of(inputs: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
     """Return the seeds that the manifests beside the inputs name.
 
     Args:
-        inputs: file -> what the card calls it.
+        inputs: file -> its name in the card.
     """
     seeds = []
     for name, label in inputs.items():
@@ -191,7 +191,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Tell whether a folder was written by split or convert."""
+    """Return whether a folder was written by split or convert."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -203,7 +203,7 @@ def is_ours(folder: Path) -> bool:
 def new_folder(folder: Path) -> Iterator[Path]:
     """Open a folder to be filled; it gets its name when the block ends well.
 
-    What was there before is replaced then, and not touched when the block raises.
+    Existing files are replaced then, and not touched when the block raises.
     """
     folder = folder.absolute()
     with hold(folder), _swapped_in(folder) as work:
@@ -247,7 +247,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def write_card(folder: Path, card: DatasetCard, about: AboutRows, manifest: dict[str, Any]) -> None:
-    """Write the card of a data set folder, and the manifest, which keeps what the card says."""
+    """Write the card of a data set folder, and the manifest with the contents of the card."""
     (folder / CARD).write_text(render_card("genie_dp.dataset", card=card), encoding="utf-8")
     facts = asdict(CardFacts.from_card(card, about))
     write_json(str(folder / MANIFEST), {**manifest, "card": facts})

@@ -1,4 +1,4 @@
-"""Formats of data sets: which can be read and written, by what, and what each of them keeps.
+"""Formats of data sets: their readers and writers, and the fields that each keeps.
 
 Readers and writers are imported when somebody asks for one.
 """
@@ -23,7 +23,7 @@ class LeftRow:
 
     Attributes:
         reason: one of few, for counting, such as "projection".
-        detail: what in this row.
+        detail: of this row.
     """
 
     id: str
@@ -38,12 +38,12 @@ class LeftRow:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What readers may need to know.
+    """The context of a reader.
 
     Attributes:
         format: name in the table.
-        language: of programs, where the format does not tell.
-        source: of rows, where the format does not tell; "" for the reader's own guess.
+        language: of programs, where the format does not define it.
+        source: of rows, where the format does not define it; "" for the reader's own guess.
     """
 
     format: str
@@ -56,7 +56,7 @@ Reader = Callable[[str, ReadOptions], Iterator[Example | LeftRow]]
 
 @dataclass(frozen=True, slots=True)
 class ReadFormat:
-    """A format that can be read: "module:function", what it holds, and its files' endings."""
+    """A format that can be read: "module:function", its contents, and its files' endings."""
 
     place: str
     content: str
@@ -112,12 +112,12 @@ def _no_library(language: str) -> Library:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What writers may need to know; all but the format is of chats.
+    """The context of a writer; all but the format is of chats.
 
     Attributes:
         format: name in the table.
-        system: what the system says first; "" for nothing.
-        refusal: what the assistant says to a sentence that no skill is meant by.
+        system: the first message of the system; "" for nothing.
+        refusal: the answer of the assistant to a sentence outside all skills.
         tools: which functions a row has as tools: `some` are its own and others by chance, `used`
             those of any row, `all` those of the library.
         other_tools: how many others, of `some`.
@@ -147,8 +147,8 @@ class WrittenFormat:
 
     Attributes:
         place: "module:function".
-        keeps: what is kept, said to the user.
-        endings: of its files; () for a folder, and for what only --to asks for.
+        keeps: the fields that are kept, for the user.
+        endings: of its files; () for a folder, and for formats that only --to selects.
         file: the ending of the files in a folder; "" where it is never one.
         goes_into: "file", "folder" or, by its name, "either".
     """

@@ -18,7 +18,7 @@ def prompt_of(system: str, tools: Iterable[Mapping[str, Any]], sentence: str) ->
     """Return the turns of developer and user, up to where the model begins.
 
     Args:
-        system: said before the functions; "" for nothing.
+        system: the text before the functions; "" for nothing.
         tools: each with `name`, `description` and `parameters`, a JSON Schema that stands alone.
     """
     system_text = f"{system}\n{_TRIGGER}" if system else _TRIGGER
@@ -30,7 +30,7 @@ def prompt_of(system: str, tools: Iterable[Mapping[str, Any]], sentence: str) ->
 
 
 def completion_of(calls: Iterable[tuple[str, Mapping[str, Any]]], answer: str) -> str:
-    """Return what the model writes: calls, at whose end it waits for results, or an answer."""
+    """Return the output of the model: calls, at whose end it waits for results, or an answer."""
     called = "".join(call_of(name, arguments) for name, arguments in calls)
     return f"{called}<start_function_response>" if called else f"{answer}<end_of_turn>\n"
 

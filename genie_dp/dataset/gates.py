@@ -1,4 +1,4 @@
-"""What statistics have to reach: `functions>=.95`, `rows>=20000`, `duplicates<1%`."""
+"""Requirements on statistics: `functions>=.95`, `rows>=20000`, `duplicates<1%`."""
 
 import operator
 import re
@@ -21,8 +21,8 @@ class Figure:
 
     Attributes:
         kind: of its value; a share is from 0 to 1, and may be required in percent.
-        meaning: what it is, for people.
-        value: takes the statistics; returns None where they do not tell it.
+        meaning: a description for people.
+        value: takes the statistics; returns None where they lack it.
     """
 
     kind: Kind
@@ -113,7 +113,7 @@ FIGURES: Mapping[str, Figure] = {
 
 
 def figures_of(counts: Counts) -> dict[str, float | None]:
-    """Return all figures of statistics; None for those that they do not tell."""
+    """Return all figures of statistics; None for those that they lack."""
     return {name: figure.value(counts) for name, figure in FIGURES.items()}
 
 
@@ -167,11 +167,11 @@ class Gate:
 
     @property
     def needs_library(self) -> bool:
-        """Tell whether its figure is one of the skills."""
+        """Return whether its figure is one of the skills."""
         return self.figure in _OF_LIBRARY
 
     def is_kept(self, figures: Mapping[str, float | None]) -> bool:
-        """Tell whether a figure keeps the limit; one that is not told does not."""
+        """Return whether a figure keeps the limit; one that is not told does not."""
         value = figures[self.figure]
         return value is not None and _OPERATORS[self.operator](value, self.limit)
 

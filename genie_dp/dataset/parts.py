@@ -1,4 +1,4 @@
-"""Parts of a split, and what no two of them may share."""
+"""Parts of a split, and the overlap that they must not have."""
 
 import re
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class SplitPart:
 
     @property
     def is_rest(self) -> bool:
-        """Return whether the part takes what no other one does."""
+        """Return whether the part takes the rest."""
         return self.share is None and self.rows is None
 
 

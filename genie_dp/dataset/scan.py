@@ -1,4 +1,4 @@
-"""Rows read fast: only what is counted and compared."""
+"""Rows read fast: only the fields that are counted and compared."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from genie_dp.run.files import no_text, open_input
 
 
 class ScannedRow(NamedTuple):
-    """What of a row is counted and compared."""
+    """The fields of a row that are counted and compared."""
 
     id: str
     utterance: str
@@ -39,7 +39,7 @@ class DatasetFile:
     """One file of rows: its name and format, and after reading its rows and their hash.
 
     Attributes:
-        about: what the rows are, where the file is a temporary one.
+        about: a description of the rows, where the file is a temporary one.
     """
 
     name: str
@@ -55,11 +55,11 @@ class DatasetFile:
 
     @property
     def label(self) -> str:
-        """Return what a card calls it."""
+        """Return its name in a card."""
         return self.about or Path(self.name).name
 
     def as_dict(self) -> dict[str, object]:
-        """Return what a manifest says of it."""
+        """Return its entry in a manifest."""
         return {
             "file": self.about or self.name,
             "rows": self.rows,
@@ -77,7 +77,7 @@ def scan(source: DatasetFile, *, wanted: IdFilter | None = None) -> Iterator[Sca
         wanted: takes an id; rows for which it is false may be left out, which is faster.
 
     Raises:
-        GenieError: a line is no row (R010 to R012); the functions of a row cannot be told.
+        GenieError: a line is no row (R010 to R012); the functions of a row are unknown.
     """
     source.rows, source.digest = 0, xxhash.xxh3_128()
     if source.format == "jsonl":
@@ -148,7 +148,7 @@ RowPlace = tuple[DatasetFile, int]
 
 
 def as_row(row: Example, place: RowPlace | None = None) -> ScannedRow:
-    """Return what of an example is counted and compared.
+    """Return the fields of an example that are counted and compared.
 
     Raises:
         GenieError: its program cannot be read, or its language is none; with the place if given.
@@ -262,7 +262,7 @@ class GroupCounts:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what a manifest says.
+        """Return the entry in a manifest.
 
         >>> groups = GroupCounts()
         >>> groups.add(ScannedRow("a", "hi", "now => @c.f", "thingtalk", "human", "", ["@c.f"]))

@@ -1,7 +1,7 @@
 """Which part of a split every row belongs to: by hashes alone, never by the order of files.
 
 Rows of one key stay together, and so do families: a row, the paraphrases written for it and the
-augmented copies of both, by their chain of parents. A group is what is linked by either. A group
+augmented copies of both, by their chain of parents. Either links rows to a group, which
 goes where a hash of its label and the seed falls, so the order of rows and files is of no account.
 Memory: 39 bytes a row, about twice that while groups are found.
 """
@@ -85,7 +85,7 @@ _MOST_SHOWN = 5  # names of rows and functions
 
 @dataclass(slots=True)
 class RowHashes:
-    """What is kept of the rows to find their groups: 39 bytes a row.
+    """The data kept of the rows to find their groups: 39 bytes a row.
 
     Attributes:
         keys, parents, ids, pairs: 64-bit hashes of the key, of the parent (of the row's own id
@@ -125,7 +125,7 @@ class RowHashes:
             self.combinations.append(names.setdefault(combination(row.functions), len(names)))
 
     def for_leaks(self) -> "tuple[array[int], array[int], array[int]]":
-        """Return what the leak check compares: keys, ids, parents."""
+        """Return the arrays of the leak check: keys, ids, parents."""
         return self.keys, self.ids, self.parents
 
     def groups(self, inside: npt.NDArray[np.bool_]) -> GroupCounts:
@@ -254,10 +254,10 @@ class SplitResult(Result):
     """The parts that a split wrote.
 
     Attributes:
-        parts: part -> what it holds; the first is for training.
+        parts: part -> its rows; the first is for training.
         rows: all rows that were read, with those in no part.
         left_out: rows of groups in other parts than the first that are of no wanted source.
-        private: what of the inputs is private.
+        private: the private parts of the inputs.
     """
 
     output: str
@@ -274,7 +274,7 @@ class SplitResult(Result):
         yield f"{self.rows:,} rows in {len(self.parts)} parts, no leaks -> {self.output}"
 
     def findings(self) -> Iterator[str]:
-        """Yield the sizes of the parts as lines of a table, and what to know of them."""
+        """Yield the sizes of the parts as lines of a table, and the notes on them."""
         header = ["part", "rows", *COLUMNS, "combinations", "functions"]
         cells = [header]
         for name, groups in self.parts.items():
@@ -395,7 +395,7 @@ class Split(Stage):
 
     @property
     def shared_by(self) -> By:
-        """Return what no two parts may share."""
+        """Return the key that no two parts may share."""
         return self.by or "sentence"
 
     def conflict(self, target: str | None = None) -> str | None:
@@ -411,9 +411,9 @@ class Split(Stage):
 
         Raises:
             GenieError: an input that is a pipe (D009), changes (D004) or has no rows (D008); an
-                output that is there (D005, D006) or is an input (D027); rows that cannot be told
-                apart (D002, D003); parts that cannot be made (D013) or leak (D010); no guarantee
-                for rows of source private (D011, D012).
+                output that is there (D005, D006) or is an input (D027); rows that are
+                indistinguishable (D002, D003); parts that cannot be made (D013) or leak
+                (D010); no guarantee for rows of source private (D011, D012).
         """
         if self.check is not None:
             return CheckedSplit(check_split(self.check, self.by))
@@ -430,7 +430,7 @@ def check_split(folder: Path, by: By | None = None) -> tuple[str, ...]:
 
     Args:
         folder: that `run` wrote.
-        by: what no two parts may share; None for what they were split by.
+        by: the key that no two parts may share; None for that of the split.
 
     Raises:
         GenieError: there are leaks (D010), or it is no folder of parts (D007).
@@ -476,7 +476,7 @@ class AssignedRows:
     private: PrivateInputs
 
     def groups(self) -> dict[str, GroupCounts]:
-        """Return what each part holds."""
+        """Return the rows of each part."""
         parts = self.config.parts
         return {part.name: self.hashes.groups(self.numbers == n) for n, part in enumerate(parts)}
 
@@ -500,7 +500,7 @@ class AssignedRows:
     def part(self, number: int) -> Rows:
         """Return the rows of a part, read from the inputs again each time.
 
-        What is saved of them has a manifest that says of private rows that they are.
+        Saved parts have a manifest that marks private rows as private.
         """
         name = self.config.parts[number].name
         count = int((self.numbers == number).sum())
@@ -542,7 +542,7 @@ def assign(
     *,
     progress: bool | None = None,
 ) -> AssignedRows:
-    """Return which part each row goes to; no two parts share what they must not.
+    """Return which part each row goes to; no two parts overlap.
 
     Raises:
         GenieError: those of `run`, but for the output's.
@@ -567,7 +567,7 @@ def assign(
 
 
 def _file_of(given: Rows | str | Path) -> tuple[DatasetFile, Rows]:
-    """Return a file that holds the rows, and what keeps it."""
+    """Return a file that holds the rows, and the object that keeps it."""
     if str(given) == "-":
         hint = "write the rows to a file first"
         raise GenieError(Problem("D009", "inputs are read twice, a pipe cannot be", hint=hint))
@@ -582,7 +582,7 @@ def _scan_all(inputs: Sequence[DatasetFile]) -> Iterator[ScannedRow]:
 
 
 def _with_names(error: Tangled, inputs: Sequence[DatasetFile]) -> GenieError:
-    """Return the trouble with the names of its rows, which hashes do not tell."""
+    """Return the trouble with the names of its rows, which hashes do not show."""
     names = _first_names(
         sorted({row.id for row in _scan_all(inputs) if hash_of(row.id) in error.ids})
     )
@@ -738,7 +738,7 @@ class SplitRows:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what is to know of inputs that are private."""
+        """Return the notes on private inputs."""
         return tuple(self._assigned.private.lines())
 
     def save(

@@ -1,4 +1,4 @@
-"""What a data set is made of: Figure 7 of the Genie paper, and the numbers around it (section 5.2).
+"""The composition of a data set: Figure 7 of the Genie paper, and its numbers (section 5.2).
 
 One pass over the rows, a second one where there are paraphrases. Memory: 24 bytes a row, the
 vocabulary, and the paraphrases themselves. Gates are limits that the figures have to keep.
@@ -287,13 +287,13 @@ def _rank_counts(counts: Counter[str]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class StatsResult(Result):
-    """What a data set is made of.
+    """The composition of a data set.
 
     Attributes:
         counts: all that the JSON says.
         files: how many were read.
         outputs: the files that were written.
-        private: what of the inputs is private.
+        private: the private parts of the inputs.
         gates: how many limits were required, all of which are kept.
         skipped: broken skills.
     """
@@ -306,7 +306,7 @@ class StatsResult(Result):
     skipped: tuple[Skipped, ...] = field(default=(), repr=False)
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         for skipped in self.skipped:
             yield from skipped.lines()
         yield from self.private.lines()
@@ -380,7 +380,7 @@ class Stats(ReportStage):
 
         Raises:
             GenieError: an input that is a pipe (D009), or has no rows (D008) or parts (D024); an
-                output that cannot be written, or is an input (D027); what is required is not kept
+                output that cannot be written, or is an input (D027); a requirement is not met
                 (D031, one for each).
         """
         sources = [DatasetFile.from_name(name) for name in _files(self.inputs)]

@@ -1,4 +1,4 @@
-"""What sort of command a program is: the classes of Genie's Figure 7, read off its tokens."""
+"""The sort of command of a program: the classes of Genie's Figure 7, read off its tokens."""
 
 from collections.abc import Sequence
 

@@ -80,7 +80,7 @@ def write_records(
 
 
 def write_conll(rows: Iterable[Example], out: BinaryIO, note: Note, options: WriteOptions) -> None:
-    """Write rows; `# row` keeps what the tokens do not say."""
+    """Write rows; `# row` keeps the fields that the tokens lack."""
     for row in rows:
         words = row.utterance.split()
         is_plain = row.utterance == " ".join(words) and not any(c in row.utterance for c in _SPACES)

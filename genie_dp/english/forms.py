@@ -28,7 +28,7 @@ _NUMERAL = re.compile(r"\d[\d.,:]*")
 
 @lru_cache(maxsize=65536)
 def article(words: str) -> Literal["a", "an"]:
-    """Return the indefinite article for what follows, by the sound that it begins with.
+    """Return the indefinite article for a text, by its first sound.
 
     >>> [article(w) for w in ("unread email", "unique song", "url", "hour", "8 pm alarm", "suv")]
     ['an', 'a', 'a', 'an', 'an', 'an']
@@ -73,7 +73,7 @@ def _begins_with_vowel(word: str) -> bool:
 
 
 def _is_letters(run: str) -> bool:
-    """Tell whether a word is said letter by letter: x (-ray), nfl, html."""
+    """Return whether a word is said letter by letter: x (-ray), nfl, html."""
     if not run or run in ("a", "o") or run in lists.ABBREVIATIONS:
         return False
     return len(run) == 1 or not re.search("[aeiouy]", run)
@@ -119,7 +119,7 @@ def _is_fixed(tokens: list[str]) -> bool:
 
 @lru_cache(maxsize=65536)
 def number_of(words: str) -> Number:
-    """Return the number of a noun phrase: "sg", "pl", or "mass" for what cannot be counted.
+    """Return the number of a noun phrase: "sg", "pl", or "mass" for uncountable nouns.
 
     >>> [number_of(w) for w in ("my dropbox files", "my latest email", "the weather in $x")]
     ['pl', 'sg', 'mass']
@@ -162,7 +162,7 @@ def _number_by_determiner(tokens: list[str]) -> Number | None:
 
 
 def _is_pair(tokens: list[str]) -> bool:
-    """Tell whether the head is two things: "title and link", "the title and the link"."""
+    """Return whether the head is two things: "title and link", "the title and the link"."""
     if "and" not in tokens[1:-1]:
         return False
     place = tokens.index("and", 1)
@@ -170,7 +170,7 @@ def _is_pair(tokens: list[str]) -> bool:
 
 
 def _is_noun_phrase(words: str) -> bool:
-    """Tell whether words look like a noun phrase; `starts_with_verb` knows better, and is slow."""
+    """Return whether words look like a noun phrase; `starts_with_verb` is better, but slow."""
     first, second = (*words.split(" ", 2), "", "")[:2]
     if is_clause(words) or is_question(words) or first in lists.VERBS:
         return False
@@ -180,14 +180,14 @@ def _is_noun_phrase(words: str) -> bool:
 def _head(tokens: list[str], *, is_phrase: bool = True) -> tuple[int, int]:
     """Return where a noun phrase without its determiner begins, and where its head ends.
 
-    In what is no noun phrase only the participles of the list follow a head: "gets stuck".
+    Outside noun phrases only the participles of the list follow a head: "gets stuck".
     """
     start = 1 if len(tokens) > 1 and _is_determiner(tokens[0]) else 0
     return start, _head_end(tokens, start + 1, is_phrase=is_phrase)
 
 
 def _head_end(tokens: list[str], first: int, *, is_phrase: bool = True) -> int:
-    """Return where the head noun ends; what is before `first` is never what follows it."""
+    """Return where the head noun ends; words before `first` never follow it."""
     for position in range(first, len(tokens)):
         if _is_after_head(tokens, position, is_phrase=is_phrase):
             return position
@@ -215,7 +215,7 @@ def _is_after_head(tokens: list[str], position: int, *, is_phrase: bool = True) 
 
 
 def _is_participle(token: str, before: str) -> bool:
-    """Tell whether a word may begin what is said of the noun before it.
+    """Return whether a word may begin what is said of the noun before it.
 
     >>> _is_participle("planted", "tree"), _is_participle("leaving", "trains")
     (True, True)
@@ -423,7 +423,7 @@ def _inflection(verb: str, tag: str) -> str:
 
 @lru_cache(maxsize=65536)
 def starts_with_verb(words: str) -> bool:
-    """Tell whether the words are a command ("check my inbox") and no noun phrase ("check list").
+    """Return whether the words are a command ("check my inbox") and no noun phrase ("check list").
 
     >>> starts_with_verb("get my emails"), starts_with_verb("search results for $x")
     (True, False)
@@ -446,7 +446,7 @@ def starts_with_verb(words: str) -> bool:
 
 
 def is_only_verb(word: str) -> bool:
-    """Tell whether a word is a verb in the infinitive and nothing else.
+    """Return whether a word is a verb in the infinitive and nothing else.
 
     >>> [is_only_verb(word) for word in ("renew", "loan", "renews", "all")]
     [True, False, False, False]
@@ -462,7 +462,7 @@ def is_only_verb(word: str) -> bool:
 
 
 def is_clause(words: str) -> bool:
-    """Tell whether the words are a clause: "if it rains", "what i said".
+    """Return whether the words are a clause: "if it rains", "what i said".
 
     >>> is_clause("whether the light is on"), is_clause("my lights")
     (True, False)
@@ -471,7 +471,7 @@ def is_clause(words: str) -> bool:
 
 
 def is_question(words: str) -> bool:
-    """Tell whether the words ask with a verb in front: "is this song live".
+    """Return whether the words ask with a verb in front: "is this song live".
 
     >>> is_question("are my lights on"), is_question("my lights")
     (True, False)
@@ -480,7 +480,7 @@ def is_question(words: str) -> bool:
 
 
 def takes_phrase(before: str) -> bool:
-    """Tell whether "the title of the news" reads well after these words.
+    """Return whether "the title of the news" reads well after these words.
 
     >>> [takes_phrase(w) for w in ("text", "send an email saying", "send an email with the text")]
     [True, True, False]
@@ -494,7 +494,7 @@ def takes_phrase(before: str) -> bool:
 
 
 def takes_pronoun(before: str) -> bool:
-    """Tell whether "it" reads well after these words, for what stands there otherwise.
+    """Return whether "it" reads well after these words, for what stands there otherwise.
 
     It follows a verb, or a preposition other than "about" and "at".
 
@@ -521,7 +521,7 @@ _OPENS = re.compile(r"([(\[{$€£]) ")
 def surface(tokens: str | Iterable[str]) -> str:
     r"""Return the tokens as people write them, with a capital at the start.
 
-    What `~` stands between is one word.
+    Text around `~` is one word.
 
     >>> surface("is the sun ~ room bright")
     'Is the sunroom bright'

@@ -1,6 +1,6 @@
-"""Everyday English for every library: ways to say the same, and the opposite.
+"""Everyday English for every library: wordings with the same and with the opposite meaning.
 
-`locales/en.frames` is a lexicon of frames, verbs and nouns with places for what differs:
+`locales/en.frames` is a lexicon of frames, verbs and nouns with places for the parts that differ:
 
     [commands]
 
@@ -57,7 +57,7 @@ _SINGULAR = frozenset(("is", "was", "does", "has", "'s"))
 
 @dataclass(frozen=True, slots=True)
 class PhraseFrame:
-    """One way to say a meaning.
+    """One wording of a meaning.
 
     Attributes:
         words: its tokens; places are capitals.
@@ -95,7 +95,7 @@ def read_frames(text: str, file: str = "<frames>") -> tuple[Meaning, ...]:
     Raises:
         GenieError: all mistakes, with their places: P120, a line that cannot be read; P121, other
             places than the first frame of the paragraph has; P122, a frame that is there twice;
-            P123, a meaning that is said in one way only.
+            P123, a meaning with a single wording.
 
     >>> meaning, = read_frames("[commands]\\n\\nturn on X / turn off X\\nX on / X off\\n")
     >>> [" ".join(frame.words) for frame in meaning.opposite]
@@ -212,7 +212,7 @@ class FrameSet:
 
     @cached_property
     def rules(self) -> RuleFile:
-        """Return the rewrites of what is written into what is written, for paraphrases."""
+        """Return the rewrites between written wordings, for paraphrases."""
         return RuleFile(tuple(_rules(self.meanings, _written_by_written)))
 
     @cached_property
@@ -232,11 +232,11 @@ class FrameSet:
         return {word: tuple(numbers) for word, numbers in outputs.items()}
 
     def same(self, sentence: Sequence[str], typed: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
-        """Yield the sentences that mean what this one may mean, each as tokens.
+        """Yield the sentences with the possible meanings of this one, each as tokens.
 
         Args:
             sentence: tokens, lower-case but for placeholders.
-            typed: how each of them is written in what is yielded; else as in the sentence.
+            typed: their written forms in the output; else as in the sentence.
 
         >>> frames = FrameSet(read_frames("[commands]\\n\\nsend X to Y\\n~ shoot Y X\\n"))
         >>> [" ".join(x) for x in frames.same("send the report to bob".split())]
@@ -345,7 +345,7 @@ def _slug(frame: PhraseFrame) -> str:
 
 
 def _keeps_end(frame: PhraseFrame, other: PhraseFrame) -> bool:
-    """Tell whether what ends a frame ends the other, too: it may be long there.
+    """Return whether what ends a frame ends the other, too: it may be long there.
 
     "Turn on the lights in the hall" is never "turn the lights in the hall on".
     """
@@ -366,7 +366,7 @@ def _singular_places(frame: PhraseFrame) -> frozenset[str]:
 def _of_longer_frames(
     frame: PhraseFrame, others: Iterable[PhraseFrame]
 ) -> dict[str, tuple[WordCondition, ...]]:
-    """Return for each place what its filler is not, as it would be words of a longer frame.
+    """Return for each place the fillers that it excludes, as they belong to a longer frame.
 
     "Text X S" does not mean "text bob saying hello", which is "text X saying S".
     """
@@ -446,7 +446,7 @@ def _pattern(
 
 
 def _is_open(frame: PhraseFrame, section: str) -> bool:
-    """Tell whether a frame begins with a place that could take in what is before it."""
+    """Return whether a frame begins with a place that could take in what is before it."""
     return section == "phrases" and frame.words[0] in PLACES
 
 

@@ -144,7 +144,7 @@ class _RuleChange:
 
 
 class _RuleMatches:
-    """A rule that may fit a sentence; where and what it changes is found when it is drawn."""
+    """A rule that may fit a sentence; its place and its change are found when it is drawn."""
 
     __slots__ = ("_changes", "_matches", "compiled", "text", "weight")
 
@@ -164,11 +164,11 @@ class _RuleMatches:
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether the rule is known to fit nowhere."""
+        """Return whether the rule is known to fit nowhere."""
         return self._matches == ()
 
     def change(self, match: RuleMatch, index: int) -> _RuleChange | None:
-        """Return what output `index` changes at a match; None if it moves variables."""
+        """Return the change of output `index` at a match; None if it moves variables."""
         key = match.place.start(), index
         if key not in self._changes:
             output = self.compiled.outputs[index]
@@ -209,13 +209,13 @@ def _apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 def _repeats_word(text: str) -> bool:
-    """Tell whether a word stands twice in a row."""
+    """Return whether a word stands twice in a row."""
     words = text.split(" ")
     return any(map(operator.eq, words, words[1:]))
 
 
 def _in_same_order(before: str, after: str) -> bool:
-    """Tell whether the values of each sort kept their order: their numbers count from the left.
+    """Return whether the values of each sort kept their order: their numbers count from the left.
 
     >>> _in_same_order("from NUMBER_0 to NUMBER_1", "to NUMBER_1 from NUMBER_0")
     False

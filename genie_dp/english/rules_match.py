@@ -1,9 +1,9 @@
-"""Rules as regular expressions over sentences, and what they change in one.
+"""Rules as regular expressions over sentences, and their changes to one.
 
 A sentence is matched with a space behind every token. Where an output keeps the order of the
 pattern's variables, a rewrite only changes the words between them: several rewrites can change one
-sentence at once, as long as none changes what another has read. Where it does not, the whole match
-is replaced, after all other changes.
+sentence at once, as long as none changes the words that another has read. Where it does not, the
+whole match is replaced, after all other changes.
 """
 
 import re
@@ -98,7 +98,7 @@ COMMAND_START = "(?:^|(?<=, )|(?<= then )|(?<=^please ))"
 
 
 def holds(condition: WordCondition, words: str) -> bool:
-    """Tell whether the words of a variable are as the condition asks.
+    """Return whether the words of a variable are as the condition asks.
 
     >>> holds(WordCondition("pl"), "my files"), holds(WordCondition("has", ("and",)), "a and b")
     (True, True)
@@ -130,7 +130,7 @@ def _is_bare(words: str) -> bool:
 
 
 def _number(words: str) -> str:
-    """Return the number of a noun phrase; what follows its first preposition does not count."""
+    """Return the number of a noun phrase; words after its first preposition do not count."""
     tokens = words.split(" ")
     if len(tokens) == 1 and words in _NO_NOUN:
         return "none"
@@ -148,7 +148,7 @@ _ENDS_HEAD = (lists.PREPOSITIONS - {"of"}) | lists.RELATIVES
 
 @lru_cache(maxsize=65536)
 def _is_single(words: str) -> bool:
-    """Tell whether a phrase surely takes "is": nothing in front of its first preposition is plural.
+    """Return whether a phrase surely takes "is": no plural precedes its first preposition.
 
     Where a verb form that no list has ends the noun ("the speakers connected to cable"), the
     number of the phrase is a guess.
@@ -169,7 +169,7 @@ def _is_command(words: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def begins_command(words: str) -> bool:
-    """Tell whether a command begins with these two or three words, and no question.
+    """Return whether a command begins with these two or three words, and no question.
 
     >>> begins_command("turn on the"), begins_command("do i have"), begins_command("the lights")
     (True, False, False)
@@ -294,7 +294,7 @@ class CompiledRule:
         number: its place among all rules, for order.
         anchors: keys (see `keys_of`) of which a sentence must have one.
         required: words that must all be there.
-        outputs: what may take the place of a match, by the rule's outputs.
+        outputs: the replacements of a match, by the rule's outputs.
     """
 
     number: int
@@ -318,8 +318,8 @@ class CompiledOutput:
 
     Attributes:
         moves: whether the variables stand in another order than in the pattern.
-        gaps: what is said before, between and after the variables; a text where that is fixed.
-        functions: what is done with each variable.
+        gaps: the words before, between and after the variables; a text where that is fixed.
+        functions: those applied to each variable.
     """
 
     parts: tuple[OutputPart, ...]
@@ -351,7 +351,7 @@ class RuleMatch:
         return tuple(span(f"g{index}") for index in range(len(self.compiled.variables) + 1))
 
     def values(self) -> dict[str, str]:
-        """Return what stands for each variable and named choice."""
+        """Return the text of each variable and named choice."""
         groups = self.place.groupdict()
         return {name[2:]: (text or "").strip() for name, text in groups.items() if name[0] in "vn"}
 
@@ -397,7 +397,7 @@ _MOST_PAIRS = 600  # of one rule, in the index
 
 
 def keys_of(utterance: str) -> dict[str, None]:
-    """Return what a sentence is looked up by: its words, its pairs of words, how it begins.
+    """Return the lookup keys of a sentence: its words, its pairs of words, how it begins.
 
     >>> list(keys_of("open it"))
     ['^', 'open', 'it', '$', '^ open', 'open it', 'it $', '^vp', '']
@@ -546,7 +546,7 @@ def matches(compiled: CompiledRule, text: str) -> Iterator[RuleMatch]:
 
 
 def edits(match: RuleMatch, output: CompiledOutput) -> tuple[Edit, ...]:
-    """Return what an output that moves no variable changes."""
+    """Return the changes of an output that moves no variable."""
     place, text = match.place, match.place.string
     changes = []
     for index, gap in enumerate(output.gaps):

@@ -43,7 +43,7 @@ class PatternEdge:
 
 @dataclass(frozen=True, slots=True)
 class PatternChoice:
-    """Words, or one of several; `optional` ones may be missing, `name` gives what stood there."""
+    """Words, or one of several; `optional` ones may be missing, `name` refers to the match."""
 
     alternatives: tuple[str, ...]
     optional: bool = False
@@ -52,7 +52,7 @@ class PatternChoice:
 
 @dataclass(frozen=True, slots=True)
 class WordCondition:
-    """What the words of a variable must be, or with `negated` must not be."""
+    """A condition on the words of a variable, or with `negated` its opposite."""
 
     name: str
     words: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What a variable stood for, changed by functions or a map from left to right."""
+    """The text of a variable, changed by functions or a map from left to right."""
 
     name: str
     functions: tuple[str, ...] = ()
@@ -93,12 +93,12 @@ class RewriteRule:
 
     Attributes:
         id: group/name.
-        pattern: what a sentence must hold.
-        outputs: what may take the place of it; one is drawn.
+        pattern: of matching sentences.
+        outputs: its replacements, of which one is drawn.
         kind: "query" where the program must show a result to the user.
         weight: how often it is drawn, against others that fit.
         unless: words, or pairs of words, of which a sentence must have none.
-        examples: (sentence, what the rule makes of it).
+        examples: (sentence, result of the rule).
         span: where the rule is written.
     """
 
@@ -393,7 +393,7 @@ class _RuleReader:
 
 
 def _variable_problems(draft: _Draft) -> Iterator[Problem]:
-    """Yield variables that an output loses, repeats or invents: what they hold must be kept."""
+    """Yield variables that an output loses, repeats or invents: their text must be kept."""
     assert draft.pattern is not None
     variables = [part.name for part in draft.pattern if isinstance(part, Variable)]
     named = [part.name for part in draft.pattern if isinstance(part, PatternChoice) and part.name]

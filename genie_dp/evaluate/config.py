@@ -11,7 +11,7 @@ from genie_dp.synthesis.config import ReverseConfig
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """What is counted as right, and what is shown of it."""
+    """The criteria of right answers, and the figures that are shown."""
 
     unordered: bool = setting(
         False, "S-expressions: the order of the nodes in a node is of no account."
@@ -36,7 +36,7 @@ class EvaluationConfig:
 
 @dataclass(frozen=True, slots=True)
 class CoverageConfig(ReverseConfig):
-    """Which templates are to derive sentences, and from when their "tomorrow" is told."""
+    """Which templates are to derive sentences, and the day to which their "tomorrow" refers."""
 
     now: str = setting(
         "", "Day, such as 2026-11-25, from which dates are told [today].", metavar="DATE"
@@ -62,5 +62,5 @@ class CoverageConfig(ReverseConfig):
 
     @property
     def moment(self) -> datetime:
-        """Return the moment from which dates are told."""
+        """Return the moment to which dates refer."""
         return datetime.fromisoformat(self.now) if self.now else datetime.now()

@@ -1,4 +1,4 @@
-"""What is counted while predictions go by: tiers, kinds of mistakes, groups of rows, confidences.
+"""The counts of an evaluation: tiers, kinds of mistakes, groups of rows, confidences.
 
 Kept are counters, the longest n-best list, 9 bytes a row for confidences where there are any, and
 the wrong sentences that are shown (at most `most_shown`).
@@ -115,7 +115,7 @@ def _reliability(confidences: Any, right: Any) -> list[dict[str, Any]]:
 
 
 def _thresholds(confidences: Any, right: Any, rows: int) -> Iterator[dict[str, Any]]:
-    """Yield what is answered, and how well, where less confidence means "I do not know"."""
+    """Yield the share and quality of answers, where less confidence means "I do not know"."""
     for threshold in THRESHOLDS:
         answered = int((confidences >= threshold).sum())
         yield {
@@ -156,7 +156,7 @@ _STEP, _LONGEST = 5, 20
 
 @dataclass(slots=True)
 class TrainingHashes:
-    """Hashes of what a parser was trained on; 8 bytes for each different one, in sets.
+    """Hashes of the training rows of a parser; 8 bytes for each different one, in sets.
 
     Attributes:
         combinations: of functions, whatever their order.
@@ -241,7 +241,7 @@ _ORDER = (
 
 
 def order_of(group: tuple[str, str]) -> tuple[int, int, str]:
-    """Return what groups are sorted by: axis, then the order of its names."""
+    """Return the sort key of groups: axis, then the order of its names."""
     axis, name = group
     place = _ORDER.index(name) if name in _ORDER else len(_ORDER)
     return AXES.index(axis), place, name
@@ -279,8 +279,8 @@ class EvaluationCounts:
     Attributes:
         reached: rows by how many tiers they reach.
         ranks: rows by the place of their first right program; 0 for none.
-        outcomes: rows by what the user meets, and by whether the first program is right; none where
-            replies are not known.
+        outcomes: rows by the outcome for the user, and by whether the first program is right; none
+            where replies are not known.
         kinds: wrong rows by kind.
         groups: (axis, name) -> [rows, rows whose first program is right].
         confusions: (expected function, predicted function) -> rows whose first program is wrong.
@@ -343,7 +343,7 @@ class PairedCounts:
     lost: SampledRows = field(default_factory=SampledRows)
 
     def add(self, first: JudgedRow, second: JudgedRow) -> None:
-        """Count a row; kept is what the one that is wrong said."""
+        """Count a row; the prediction of a wrong one is kept."""
         self.reached[first.reached, second.reached] += 1
         if first.is_right and not second.is_right:
             self.gained.add(second)
@@ -366,7 +366,7 @@ def count_rows(
     *,
     file: str = "<gold>",
 ) -> None:
-    """Judge rows and count what is found.
+    """Judge rows and count the results.
 
     Args:
         rows: with one prediction each, or two where `comparison` is given.

@@ -1,7 +1,7 @@
 """Coverage: which sentences the templates derive, with which program, and what the others lack.
 
 Values are read first, as `explain` does. A sentence with a program is judged by that one; for one
-that is not derived, there is what is near, and a template that would derive it.
+that is not derived, there is the nearest program, and a template that would derive it.
 """
 
 import json
@@ -84,11 +84,11 @@ def coverage_rows(source: str, inputs: Inputs, *, format: str | None = None) -> 
         source: a folder of skills, whose eval.tsv are meant; such a file; sentences, one a line
             (`.txt`); or rows of a data set.
         inputs: the language, and the skills that programs are checked with.
-        format: of a data set, one of those that `genie-dp data convert` reads; None for what the
+        format: of a data set, one of those that `genie-dp data convert` reads; None for that of the
             name says.
 
     Raises:
-        GenieError: N020, N021, what is wrong with rows or programs (D020 to D025), V001.
+        GenieError: N020, N021, mistakes in rows or programs (D020 to D025), V001.
     """
     path = Path(source)
     if "://" not in source and not path.exists():
@@ -147,15 +147,15 @@ def _format_of(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MissedWording:
-    """What a sentence lacks that has not its program.
+    """The missing parts of a sentence without its program.
 
     Attributes:
         cause: one of CAUSES.
         lacking: functions of the right program that no derived part speaks of.
-        nearest: functions that the words tell most of, with these words.
-        near: the words that no template says, parts that are derived, and what nearly fits.
+        nearest: functions that the words best suggest, with these words.
+        near: the words of no template, parts that are derived, and what nearly fits.
         stub: a template that would derive it, "" where none was found.
-        left_out: words that tell something and are not said of the function of such a guess.
+        left_out: content words that do not belong to the function of such a guess.
     """
 
     cause: str
@@ -166,7 +166,7 @@ class MissedWording:
     left_out: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         if self.lacking:
             yield f"no words for {', '.join(self.lacking)}"
         else:
@@ -184,16 +184,16 @@ class MissedWording:
 
 @dataclass(frozen=True, slots=True)
 class CoveredSentence:
-    """What became of a sentence.
+    """The outcome of a sentence.
 
     Attributes:
-        expected: its program in token form, with its values; "" where nobody said it.
+        expected: its program in token form, with its values; "" if unknown.
         verdict: one of VERDICTS.
         programs: those that it has, the likeliest first, with its values.
-        read: the likeliest reading with placeholders, and what they stand for.
+        read: the likeliest reading with placeholders, and their values.
         functions: those of the expected program, else of the likeliest.
         sort: the sort of command of the expected program, else of the likeliest; "" of none.
-        missed: what it lacks; None where it has its program.
+        missed: its missing parts; None where it has its program.
         milliseconds: of processor time.
     """
 
@@ -210,11 +210,11 @@ class CoveredSentence:
 
     @property
     def is_covered(self) -> bool:
-        """Tell whether the templates derive it, with the program that it should have."""
+        """Return whether the templates derive it, with the program that it should have."""
         return self.verdict in _COVERED
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person of a sentence that was missed."""
+        """Yield the summary of a missed sentence."""
         if self.expected:
             yield f"expected: {self.expected}"
         for program in self.programs[:_MOST_SHOWN]:
@@ -270,7 +270,7 @@ class CoverageReader:
         return cls(inputs, values, explainer, explainer.spoken, viewer)
 
     def judge(self, row: Example, *, file: str = "<rows>") -> CoveredSentence:
-        """Return what became of a sentence, without a stub.
+        """Return the outcome of a sentence, without a stub.
 
         Raises:
             GenieError: its program cannot be read (V005) or is ill-typed (V006).
@@ -316,7 +316,7 @@ class CoverageReader:
         read: ReadValues | None = None,
         missed: MissedWording | None = None,
     ) -> CoveredSentence:
-        """Return what became of a sentence; `read` is the first program's unless it is given."""
+        """Return the outcome of a sentence; `read` is the first program's unless it is given."""
         language = self.inputs.language
         known = expected or (programs[0].text if programs else "")
         functions = tuple(dict.fromkeys(language.functions_in(known))) if known else ()
@@ -349,7 +349,7 @@ class CoverageReader:
         read: ReadValues,
         is_cut: bool,
     ) -> CoveredSentence:
-        """Return a sentence that has not its program, and what it lacks."""
+        """Return a sentence without its program, and its missing parts."""
         words = self.values.content_words(read.tokens)
         is_english = self.values.locale.language == DEFAULT
         nearest = tuple(self.spoken.function_words.nearest(words, are_english=is_english))
@@ -399,7 +399,7 @@ class CoverageReader:
 
 @dataclass(frozen=True, slots=True)
 class _ReadingProgram:
-    """A program of a reading with its values, and what is compared of it."""
+    """A program of a reading with its values, and its key for comparison."""
 
     read: ReadValues
     text: str
@@ -494,7 +494,7 @@ class CoverageReport(Result):
         return tuple(sorted(groups, key=lambda group: group.name))
 
     def lines(self) -> Iterator[str]:
-        """Yield the share, and what it is made of."""
+        """Yield the share, and its parts."""
         covered = sum(s.is_covered for s in self.counted)
         of_all = f"{covered:,} of {len(self.counted):,} sentences"
         yield f"{percent(self.share)} covered: {of_all}"

@@ -67,8 +67,8 @@ def align(utterance: str, program: str, spoken: SpokenSentences, inputs: Inputs)
 
     Args:
         utterance: as it was typed.
-        program: what it means, in token form, with its values.
-        spoken: what finds values.
+        program: in token form, with its values.
+        spoken: the finder of values.
         inputs: the language, and its library.
     """
     program_tokens = program.split(" ")
@@ -131,7 +131,7 @@ def _places(variant: ReadValues, literals: Sequence[Literal]) -> dict[str, list[
 def write_stub(sentence: AlignedSentence, category: str, inputs: Inputs) -> str:
     """Return a template of a category that says a sentence.
 
-    A value that the sentence does not say stays in the body.
+    A value that the sentence lacks stays in the body.
     """
     language = inputs.language
     tree = language.from_tokens(sentence.program)
@@ -209,10 +209,10 @@ class Stub:
 
     @classmethod
     def from_sentence(cls, sentence: AlignedSentence, inputs: Inputs) -> "Stub":
-        """Return a stub for each category that says sentences; what does not fit is found later.
+        """Return a stub for each category of sentences; misfits are found later.
 
         Those come first whose templates begin with the word that the sentence begins with: as one
-        more "feed the .." among others, a stub is said with "please", too.
+        more "feed the .." among others, a stub is used with "please", too.
         """
         first, grammar = sentence.read.tokens[:1], inputs.grammar
         begun = {t.category for t in grammar.templates if first in _beginnings(t.utterance)}
@@ -271,7 +271,7 @@ _MOST_OPENERS = 20  # ways to begin a sentence, tried with each
 
 @dataclass(slots=True)
 class NearestPrograms:
-    """Finds a program to begin with for a sentence of which nobody said what it means."""
+    """Finds a program to begin with for a sentence of unknown meaning."""
 
     explainer: Explainer
     spoken: SpokenSentences
@@ -334,7 +334,7 @@ class NearestPrograms:
         return said[:_MOST_TEMPLATES]
 
     def _programs(self, words: str) -> Iterator[str]:
-        """Yield the programs of sentences that say the words of a template and little else."""
+        """Yield the programs of sentences that have the words of a template and little else."""
         compiled = self.explainer.compiled
         chart = Chart(self.explainer.grammar, self.explainer.max_depth)
         for opener in self._all_openers():
@@ -345,7 +345,7 @@ class NearestPrograms:
                         yield compiled.placeholders.show(entry.piece.value.text)
 
     def _all_openers(self) -> list[str]:
-        """Return what sentences of one child begin with: nothing, "get", .."""
+        """Return the first words of sentences of one child: nothing, "get", .."""
         if self._openers is None:
             grammar, roots = self.explainer.grammar, self.explainer.compiled.roots
             patterns = [pattern for root in roots for pattern in grammar.patterns.get(root, ())]

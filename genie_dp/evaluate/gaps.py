@@ -1,7 +1,7 @@
-"""What listens for a gap report: templates, or a parser, and what they lack of a sentence.
+"""The listener of a gap report: templates or a parser, and the missing parts of sentences.
 
 A sentence is understood by templates that derive it, or by a parser that does not refuse it. Its
-values are taken out as coverage does; what was shown is judged by coverage again.
+values are taken out as coverage does; shown sentences are judged by coverage again.
 """
 
 from collections import Counter
@@ -61,7 +61,7 @@ class GapListener:
         unsaid: functions that no template says.
         parser: None where the templates decide alone.
         names: kind of entity -> names that belong to who speaks.
-        facts: what is used, for people and resumed runs.
+        facts: its inputs, for people and resumed runs.
         sources: the files that it is made of.
     """
 
@@ -91,9 +91,9 @@ class GapListener:
         Args:
             inputs: skills and templates.
             config: which templates, and how deep.
-            parser: what understands sentences, where not the templates do.
+            parser: the parser of sentences, in place of the templates.
             names: kind of entity -> names that belong to who speaks.
-            facts: what else a report says of what is used.
+            facts: further facts of a report.
 
         Raises:
             GenieError: V023, sentences of the language hold no values; F024, the parser is of
@@ -133,7 +133,7 @@ class GapListener:
     # ------------------------------------------------------------------------------ listening
 
     def hear(self, utterances: Iterable[str]) -> Iterator[Heard]:
-        """Yield what becomes of sentences; nothing of a long one but that it is too long."""
+        """Yield the outcome of sentences; of a long one only that it is too long."""
         return map(self._hear, utterances)
 
     def _hear(self, utterance: str) -> Heard:
@@ -156,7 +156,7 @@ class GapListener:
         return Heard(tokens, reason, self._first(tokens))
 
     def _has_known_names(self, reading: ReadValues) -> bool:
-        """Tell whether no word of a reading is taken for a name of a kind whose names are given.
+        """Return whether no word of a reading is taken for a name of a kind whose names are given.
 
         Whoever gives the rooms of a house has no room "kitchen fan speed".
         """
@@ -195,11 +195,11 @@ class GapListener:
         return next(iter(functions), "")
 
     def _telling(self, tokens: Sequence[str]) -> Sequence[str]:
-        """Return the words that say what is wanted."""
+        """Return the content words."""
         return self.reader.values.content_words([t for t in tokens if t[:1] not in ascii_uppercase])
 
     def _nearest(self, tokens: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the functions that half of the telling words are said with, with these words.
+        """Return the functions that go with half of the content words, with these words.
 
         Those that no template says come first: the others have templates, none of which fits.
         """
@@ -215,7 +215,7 @@ class GapListener:
     # ------------------------------------------------------------------------------- advising
 
     def advise(self, sentences: Sequence[Tokens]) -> list[Advice | None]:
-        """Return what each sentence lacks, and a template for it; reads nothing private.
+        """Return the missing parts of each sentence, and a template for it; reads nothing private.
 
         None of a sentence with holes that are no values of a function. Those that are become texts
         or names, and the template has placeholders for them. So do words that no template says,
@@ -243,9 +243,9 @@ class GapListener:
         return [None if tokens is None else advice_of[tokens] for tokens in sentences]
 
     def _fill_holes(self, tokens: Tokens) -> Tokens | None:
-        """Return a sentence whose holes are values of a function that its words tell of.
+        """Return a sentence whose holes are values of a function that its words suggest.
 
-        Too few people say the same there, which is so of texts and names. They become inputs of
+        Too few sentences agree there, which is so of texts and names. They become inputs of
         these sorts that no other value of the sentence is for. None where there are not as many, or
         where the sentence begins with a hole.
         """
@@ -279,7 +279,7 @@ class GapListener:
     def _take_names_out(self, sentences: Sequence[Tokens]) -> list[Tokens | None]:
         """Return sentences whose unknown words are texts or names of the nearest function.
 
-        They are where other sentences say other words at that place, "feed the reef tank" and "feed
+        They are where other sentences have other words, "feed the reef tank" and "feed
         the lobby tank"; or, where nothing else is unknown, beside the name of an input that is
         required. None where it is not so.
         """
@@ -296,7 +296,7 @@ class GapListener:
         return filled
 
     def _is_known(self, token: str) -> bool:
-        """Tell whether a token is said by templates, or belongs to a function of the library."""
+        """Return whether a token is said by templates, or belongs to a function of the library."""
         return self.said.has(token) or token in self.words.uses
 
     def _fill_runs(self, tokens: Tokens, runs: Sequence[slice]) -> Tokens | None:
@@ -360,7 +360,7 @@ class GapListener:
     def _sentence_for(
         self, judged: CoveredSentence, tokens: Tokens, templates: NearestPrograms
     ) -> AlignedSentence | None:
-        """Return a sentence with the plainest program of a function that its words tell of."""
+        """Return a sentence with the plainest program of a function that its words suggest."""
         for function, _ in self._nearest(tokens):
             aligned = None
             if function not in self.unsaid:
@@ -373,7 +373,7 @@ class GapListener:
         return None
 
     def _says(self, function: str, tokens: Tokens, program: str) -> bool:
-        """Tell whether a program of a function has the values and listed words of a sentence."""
+        """Return whether a program of a function has the values and listed words of a sentence."""
         has = {token.removeprefix("enum:") for token in program.split(" ")}
         values = {token for token in tokens if token[:1] in ascii_uppercase}
         signature = self.inputs.library.signature(function)
@@ -451,7 +451,7 @@ def open_listener(
 
 
 def _draw(compiled: CompiledGrammar) -> tuple[frozenset[tuple[str, str]], dict[str, set[str]]]:
-    """Return what is in sentences drawn of the templates: pairs of tokens, and words by function.
+    """Return pairs of tokens, and words by function, of sentences drawn from the templates.
 
     Values are stems. Drawn are many, and always the same ones; a rare pair may not be among them.
     """
@@ -503,7 +503,7 @@ def _words_of_signature(signature: Signature, called: Iterable[str]) -> Iterator
 
 
 def _constants(signature: Signature, tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (input, constant) of what a sentence says: listed words, and its values.
+    """Yield (input, constant) of a sentence: listed words, and its values.
 
     A value goes to an input of its sort, if there are several to one whose name stands beside it.
     """

@@ -1,7 +1,7 @@
-"""One prediction against the right programs: how far it comes, and what is wrong with it.
+"""One prediction against the right programs: its tier, and its mistakes.
 
-Where the parser's reply is known, what its user meets is judged beside the first program: a refused
-program harms nobody, and a right one that is refused helps nobody.
+Where the parser's reply is known, the outcome for the user is judged beside the first program: a
+refused program harms nobody, and a right one that is refused helps nobody.
 """
 
 import re
@@ -50,18 +50,18 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class JudgedRow:
-    """What was found of a row.
+    """The judgement of a row.
 
     Attributes:
         reached: how many of TIERS the best program reaches with the gold program nearest to it.
         rank: place of the first right program in the n-best list, from 1; 0 for none.
-        kind: one of KINDS, "" where nothing is wrong: with what the user meets where the reply is
+        kind: one of KINDS, "" without mistakes: of the outcome for the user where the reply is
             known, else with the first program.
         expected: the gold program nearest to the prediction.
         predicted: the first program, "" where there is none.
         detail: why the program cannot be read, or the functions that differ.
         confusions: pairs (expected function, predicted function); "" where one has no partner.
-        confidence: that of the first program, None if not told, or where there is none.
+        confidence: that of the first program, None if unknown, or where there is none.
         outcome: one of OUTCOMES; "" where the reply is not known.
         refused: why the reply is no answer, one of answers.REFUSALS.
     """
@@ -80,12 +80,12 @@ class JudgedRow:
 
     @property
     def is_right(self) -> bool:
-        """Tell whether the first program is right."""
+        """Return whether the first program is right."""
         return self.reached == MATCH
 
 
 def judge(gold: Gold, prediction: Prediction, viewer: Viewer, *, file: str = "<gold>") -> JudgedRow:
-    """Return what is right and wrong in a prediction.
+    """Return the judgement of a prediction.
 
     Raises:
         GenieError: a gold program that cannot be read (V005) or is ill-typed (V006).
@@ -106,7 +106,7 @@ def judge(gold: Gold, prediction: Prediction, viewer: Viewer, *, file: str = "<g
 
 
 def _judge_programs(gold: Gold, prediction: Prediction, viewer: Viewer, file: str) -> JudgedRow:
-    """Return what is right and wrong in the first program."""
+    """Return the judgement of the first program."""
     predicted = prediction.programs[0] if prediction.programs else ""
     if predicted == OUT_OF_SCOPE:
         predicted = ""
@@ -150,7 +150,7 @@ _PARTS = re.compile(r"[a-z]+|[<>]=?|[^a-z<>]+")
 
 
 def differ_in_polarity(one: str, other: str) -> bool:
-    """Return whether two token forms say the opposite, and are alike else.
+    """Return whether two token forms are opposite, and equal otherwise.
 
     >>> on = "now => @c.light.power on param:power:Enum(on,off) = enum:on"
     >>> differ_in_polarity(on, on.replace("enum:on", "enum:off"))

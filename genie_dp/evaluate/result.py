@@ -50,7 +50,7 @@ class IntervalEstimator:
     def share(self, right: int, rows: int) -> dict[str, Any]:
         """Return a share with its interval by the score test (Wilson, 1927).
 
-        Rows that are drawn again say of 7 right of 7 that nothing else can be.
+        Rows that are drawn again would give an interval without width for 7 right of 7.
 
         Args:
             right, rows: how many rows of how many are right; at least one row.

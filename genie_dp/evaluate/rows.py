@@ -1,4 +1,4 @@
-"""What is evaluated: rows with all programs that are right for them, and what a parser said.
+"""The rows of an evaluation, with all their right programs, and the replies of a parser.
 
 Gold files are read twice, a third time where sentences repeat: once for ids and sentences (16
 bytes a row are kept), once for the programs of repeated sentences, and once to be judged.
@@ -53,7 +53,7 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a parser said of a sentence.
+    """The reply of a parser to a sentence.
 
     Attributes:
         id: that of the gold row.
@@ -100,7 +100,7 @@ class ReplyPredictor(Predictor, Protocol):
 def ask_predictor(
     rows: Iterable[RowWithPredictions], predictor: Predictor
 ) -> Iterator[RowWithPredictions]:
-    """Yield every row with what a predictor says of its sentence, asked for in batches.
+    """Yield every row with the prediction for its sentence, made in batches.
 
     >>> class Beeper:
     ...     def predict(self, utterances):
@@ -144,7 +144,7 @@ class GoldFile:
 
     Attributes:
         name: file or URL: JSONL, TSV or Parquet, as its name says.
-        language: that of all rows; "" for what the rows say.
+        language: that of all rows; "" for that of each row.
         programs: hash of a sentence that occurs more than once -> the programs of all its rows.
     """
 
@@ -163,7 +163,7 @@ def open_gold(name: str, language: str | None = None) -> GoldFile:
     """Return a gold file whose ids are unique and whose rows are of one language.
 
     Args:
-        language: that of the programs; None for what the rows say.
+        language: that of the programs; None for that of the rows.
 
     Raises:
         GenieError: no rows (V001), an id twice (V002), rows of several languages (V003).
@@ -205,7 +205,7 @@ def skills_of(gold: str) -> tuple[Path, ...]:
 
 @contextmanager
 def skill_gold(source: Path, language: str, library: Library) -> Iterator[str]:
-    """Yield a file of gold rows of what stands in the eval.tsv of skills, while it is needed.
+    """Yield a file of gold rows from the eval.tsv of skills, while it is needed.
 
     Args:
         source: a folder of skills, or an eval.tsv.
@@ -386,7 +386,7 @@ def _from_json(line: str) -> Prediction | str:
 
 
 def _are_texts(values: Iterable[Any]) -> bool:
-    """Tell whether all are texts that can be written: none has half a character."""
+    """Return whether all are texts that can be written: none has half a character."""
     return all(isinstance(value, str) and is_whole(value) for value in values)
 
 

@@ -54,7 +54,7 @@ class Evaluation(Result):
 
     @property
     def summary(self) -> str:
-        """Return what users meet, where replies are known, then how many first programs are right.
+        """Return the outcomes for users, where replies are known, then the right first programs.
 
         Shares of few rows are left out.
         """
@@ -72,7 +72,7 @@ class Evaluation(Result):
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """Return the rows by what the user meets, such as "answered rightly".
+        """Return the rows by the outcome for the user, such as "answered rightly".
 
         Empty for predictions without replies: a file, a baseline.
         """
@@ -106,7 +106,7 @@ class Evaluation(Result):
             out.write("\n")
 
     def lines(self) -> Iterator[str]:
-        """Yield tables of the figures: what users meet, then how good the first programs are."""
+        """Yield tables of the outcomes for users, then the quality of first programs."""
         result = self.data
         outcomes = [(item["outcome"], item) for item in result["outcomes"]]
         tiers = [(item["tier"], item) for item in result["tiers"]]
@@ -146,7 +146,7 @@ def _section(title: str, figures: list[tuple[str, Any]], width: int) -> Iterator
 
 
 def check_files(read: Iterable[str | Path | None], written: Iterable[str | None]) -> None:
-    """Refuse pipes, and writing over what is read, or one file over the other.
+    """Refuse pipes, and writing over an input, or one file over the other.
 
     Args:
         read: gold rows, predictions, rows of training.
@@ -191,14 +191,14 @@ def run(
     """Measure predicted programs against the right ones.
 
     Args:
-        config: what is counted and shown.
+        config: the settings.
         gold: a file of rows, an eval.tsv, or a folder of skills, whose eval.tsv are meant.
-        predictions: a file of them, or what is asked for them now.
+        predictions: a file of them, or the predictor that makes them now.
         library_of: returns the library that programs of a language must fit.
-        language: of the programs; None for what the rows say.
-        name: of what is asked, for the result.
+        language: of the programs; None for that of the rows.
+        name: of the parser, for the result.
         writes: the language in which it writes; "" for any.
-        training: files that it was trained on, which tell what is new to it.
+        training: its training files, which show which rows are new to it.
         compare: a file of predictions of another one, compared row by row.
         progress: whether to show progress; None for on a terminal.
 

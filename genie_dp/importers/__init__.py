@@ -1,1 +1,1 @@
-"""Projects made of what is described elsewhere: `genie-dp grammar import` and `genie-dp new`."""
+"""Projects made from other formats: `genie-dp grammar import` and `genie-dp new`."""

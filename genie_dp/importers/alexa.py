@@ -53,7 +53,7 @@ _BUILT_IN = {
 
 
 def is_alexa(source: ImportSource) -> bool:
-    """Tell whether a source is an interaction model, or a folder that has some."""
+    """Return whether a source is an interaction model, or a folder that has some."""
     if source.path is not None and source.path.is_dir():
         return bool(models_of(source.path))
     document = source.document()

@@ -1,7 +1,7 @@
 """The one form of all assistants: intents, their sentences, and the values of their slots.
 
 A reader of a format (`home_assistant.py`, `ovos.py`, `alexa.py` ..) returns an `Assistant`, and
-`intents.py` makes tools and templates of it. What is not taken over stands in its notes.
+`intents.py` makes tools and templates of it. Parts that are not taken over stand in its notes.
 """
 
 import json
@@ -34,7 +34,7 @@ class SentenceBlock:
         topic: its combination of slots, for people.
         places: of each sentence; where there are none, its number.
         slots: those that it sets by itself.
-        requires, excludes: what the context is to be, or not to be.
+        requires, excludes: the required and excluded context.
         lists, rules: its own ones.
     """
 
@@ -55,7 +55,7 @@ class IntentExample:
     """A sentence of somebody, with its meaning.
 
     Attributes:
-        intent: what it asks for; "" for a sentence to refuse.
+        intent: its intent; "" for a sentence to refuse.
         slots: slot -> the name of its list, and the words or the value that stand in it.
         place: the file, and where in it.
     """
@@ -71,8 +71,8 @@ class Assistant:
     """The contents of an assistant's files in one language.
 
     Attributes:
-        title: what they are, for people.
-        lists: what may stand in a slot: `{"values": [{"in": words, "out": value}, ..]}`, a
+        title: a title for people.
+        lists: the values of a slot: `{"values": [{"in": words, "out": value}, ..]}`, a
             `"range"` or `"wildcard": true` as Home Assistant has them, `"examples"` of such, or a
             `"format"`: that of a string in JSON Schema, "number" or "integer". If it has values
             and one of the others, both may stand there.
@@ -81,14 +81,14 @@ class Assistant:
         skip_words: those that are left out of sentences before they are matched.
         examples: for eval.tsv, and for refused.tsv.
         commands: sentences for texts that are commands.
-        notes: what is not taken over, each with its place.
+        notes: the parts that are not taken over, each with its place.
         problems: parts with mistakes, which have notes, too.
         places: name of a rule or list -> its file.
         files: name -> text, to show mistakes.
         licence: of the sentences, for people.
         tools: name of an intent -> the name of its tool.
         ignores_space: whether spaces between letters of scripts without any count for nothing.
-        keeps_articles: whether "a" is said before any value, and "an", too, as sentences have them;
+        keeps_articles: whether "a" stands before any value, and "an", too, as sentences have them;
             else the one that fits.
         is_plain: whether sentences are of words as people write them; else as hassil reads them.
     """
@@ -173,11 +173,11 @@ class Assistant:
         text: str,
         sort: Literal["guess", "left out", "changed", "not checked"] = "guess",
     ) -> None:
-        """Note down what a person should look at."""
+        """Note down a part for review."""
         self.notes.append(Note(place, text, sort))
 
     def leave_out(self, place: str, text: str) -> None:
-        """Note down what is not taken over."""
+        """Note down a part that is not taken over."""
         self.note(place, text, "left out")
 
     def mistake(
@@ -189,7 +189,7 @@ class Assistant:
         Args:
             place: its file, and after ":" its line or where else in it.
             part: its text, as the file has it or as a text in JSON.
-            message, hint: what is wrong.
+            message, hint: of the mistake.
             code: of the problem.
             offset: where in the part the mistake is; None for all of it.
         """
@@ -333,7 +333,7 @@ def open_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
     """Return a list of values beside which others may stand.
 
     Args:
-        values: value -> other words for it. Those without any are examples of what may be said.
+        values: value -> other words for it. Those without any are examples.
 
     >>> open_list({"rome": (), "paris": ("city of light",)})["examples"]
     ['rome']

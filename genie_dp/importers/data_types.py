@@ -35,7 +35,7 @@ class InferredColumn:
 
     Attributes:
         name: identifier in programs.
-        source: what the table calls it; parts of nested objects are joined by dots.
+        source: its name in the table; parts of nested objects are joined by dots.
         words: its name in words, without its unit.
         type: of ThingTalk, as written; "ID" of the table's own thing, "ID TABLE" of another's; ""
             where it is left out.
@@ -55,13 +55,13 @@ class InferredColumn:
 
 @dataclass(slots=True)
 class DataTable:
-    """A table: what one row is called is `name`, an identifier.
+    """A table: `name` is the identifier of one row.
 
     Attributes:
-        source: what the data calls the table.
-        words: what one row is called by people.
+        source: the name of the table in the data.
+        words: the words for one row.
         rows: how many were looked at.
-        doc: what it holds, where the source says so.
+        doc: its description in the source, if any.
     """
 
     name: str
@@ -244,7 +244,7 @@ _DECLARED = {
 
 
 def _guess_type(column: InferredColumn, values: Sequence[Any], declared: str, unit: str) -> None:
-    """Say which type a column has, or why it has none."""
+    """Set the type of a column, or note why it has none."""
     texts = [_text(value) for value in values]
     counts: dict[str, int] = {}
     for text in texts:
@@ -324,7 +324,7 @@ _KEYS = ("name", "title", "label", "full_name", "headline", "subject")
 def _find_key(table: DataTable, rows: Rows) -> None:
     """Mark the column by which people call a row: short texts, hardly any of them twice.
 
-    Of what is called a name by its own column, two rows may have the same: models of cars.
+    In a column called "name", two rows may have the same: models of cars.
     """
     texts = [c for c in table.columns if c.type == "String" and not c.is_list]
 

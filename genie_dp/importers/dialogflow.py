@@ -1,7 +1,7 @@
 """Agents of Dialogflow as they are exported, a zip or its folder, for `genie-dp grammar import`.
 
 An intent becomes a tool, a parameter a parameter. A training phrase with parameters in the place of
-what it says is a sentence template; as it stands it is a row of eval.tsv. Entities are lists of
+its text is a sentence template; as it stands it is a row of eval.tsv. Entities are lists of
 values. Dialogflow ES and CX have the same things in other files and under other names.
 """
 
@@ -63,7 +63,7 @@ _OF_INTENT = {
 
 
 def is_dialogflow(source: ImportSource) -> bool:
-    """Tell whether a source is the zip or folder of an agent."""
+    """Return whether a source is the zip or folder of an agent."""
     return source.path is not None and bool(_members(source.path))
 
 
@@ -302,7 +302,7 @@ class _AgentReader:
     def phrase(
         self, intent: str, phrase: DocumentPart, slots: dict[str, str]
     ) -> tuple[str, IntentExample | None]:
-        """Return a phrase as a template, and as an example, if somebody said it as it stands."""
+        """Return a phrase as a template, and as an example, if it is a whole sentence."""
         template, sentence, means, is_twice = "", "", dict[str, tuple[str, str]](), False
         for words, alias, type_ in _parts_of(phrase):
             if alias and type_ and alias not in slots:

@@ -86,7 +86,7 @@ _DEEPEST = 50
 
 
 def read_template(text: str, *, file: str = "<template>", keeps_empty: bool = True) -> Sequence_:
-    """Return what a template of hassil says.
+    """Return the parsed form of a hassil template.
 
     Args:
         text: the template.
@@ -110,7 +110,7 @@ class _TemplateReader:
         self.place = 0
 
     def group(self, depth: int, closing: str) -> Sequence_:
-        """Return what stands before a closing bracket, or the end."""
+        """Return the sequence before a closing bracket, or the end."""
         start = self.place - 1
         if depth > _DEEPEST:
             raise self.error("R086", f"more than {_DEEPEST} brackets in each other", start)
@@ -143,7 +143,7 @@ class _TemplateReader:
         return (AlternativeGroup(tuple(dict.fromkeys(sequences))),)
 
     def atoms(self, character: str, depth: int, closing: str) -> Iterable[Atom]:
-        """Return what begins with a character that separates nothing."""
+        """Return the atom that begins with a character that separates nothing."""
         match character:
             case ")" | "]" | "}" | ">":
                 opened = f"'{closing}'" if closing else "no closing bracket"
@@ -218,7 +218,7 @@ def _optional(inner: Sequence_) -> AlternativeGroup:
 
 
 def is_template(text: str) -> bool:
-    """Tell whether a value of a list is written as a template."""
+    """Return whether a value of a list is written as a template."""
     return not set("(){}<>[]|@").isdisjoint(text)
 
 
@@ -239,16 +239,16 @@ _JOINED = frozenset(("alphabetic", "list"))  # beginnings that may be glued to a
 
 
 class CannotSayError(Exception):
-    """Our templates cannot say what a template says."""
+    """The template has no equivalent in our templates."""
 
 
 class NeverSaidError(CannotSayError):
-    """What a template says can be no part of a sentence, since punctuation is left out of these."""
+    """The text of a template can be no part of a sentence, which has no punctuation."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """How what a sequence says may begin and end.
+    """The possible first and last letters of a sequence.
 
     With a space, a letter (also "alphabetic", if it is no sign such as "%"), an apostrophe, a list,
     of which "value" is the end.
@@ -280,10 +280,10 @@ class UtteranceWriter:
     is_number: Callable[[ListReference], bool] = lambda _: False
 
     def utterance(self, sequence: Sequence_) -> tuple[Item, ...]:
-        """Return the items that say what a template says.
+        """Return the items with the same meaning as a template.
 
         Raises:
-            CannotSayError: what is glued together cannot be spelled out; NeverSaidError: no
+            CannotSayError: a glued word cannot be spelled out; NeverSaidError: no
                 sentence says it.
         """
         items: list[Item] = []
@@ -345,7 +345,7 @@ class UtteranceWriter:
             yield tuple(run)
 
     def _is_glued(self, edges: Sequence[_Edges], place: int, atoms: Sequence[Atom]) -> bool:
-        """Tell whether what comes before a place may be glued to what comes there."""
+        """Return whether what comes before a place may be glued to what comes there."""
         before = _first((e.right, e.may_be_empty) for e in reversed(edges[:place]))
         after = _first((e.left, e.may_be_empty) for e in edges[place:])
         if isinstance(atoms[place - 1], Letters) and isinstance(atoms[place], ListReference):
@@ -389,7 +389,7 @@ class UtteranceWriter:
         """Return an atom with a joint before it, or before those of its choices that may have it.
 
         Args:
-            atom: what stands behind a value.
+            atom: the atom after a value.
             is_glued: whether letters come next. Where the atom is left out, these are behind the
                 value: of `{room}[n]light` "light" and "nlight" are.
         """
@@ -485,7 +485,7 @@ class UtteranceWriter:
 
 
 def _flat(utterance: tuple[Item, ...]) -> Iterator[tuple[Item, ...]]:
-    """Yield the alternatives of what is nothing but a choice."""
+    """Yield the alternatives of a plain choice."""
     match utterance:
         case (Choice(alternatives),):
             yield from alternatives
@@ -506,13 +506,13 @@ def _edge_of(character: str) -> str:
 
 
 def _is_open(letters: Letters) -> bool:
-    """Tell whether a list behind letters is a part of their word."""
+    """Return whether a list behind letters is a part of their word."""
     last = letters.text[-1]
     return _edge_of(last) == "letter" and last not in "~-"
 
 
 def _may_follow_value(text: str) -> bool:
-    """Tell whether letters are glued to a value before them: they begin with one of a word."""
+    """Return whether letters are glued to a value before them: they begin with one of a word."""
     return text[0].isalpha() and _edge_of(text[0]) == "letter"
 
 

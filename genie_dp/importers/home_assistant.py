@@ -1,9 +1,9 @@
 """Home Assistant's sentence templates: `genie-dp grammar import`.
 
 It reads a folder of their sources (`intents.yaml`, `sentences/LANG`, `rules/LANG`, `lists`), the
-file that they are merged to (`LANG.json`), or what somebody wrote for a home of their own
+file that they are merged to (`LANG.json`), or a file for one home
 (`config/custom_sentences/LANG`, or one file of it). An intent becomes a tool, a slot a parameter.
-What is not taken over stands in the notes with its place; nothing is lost without a word.
+Parts that are not taken over stand in the notes with their places; nothing is lost without a word.
 """
 
 import math
@@ -29,7 +29,7 @@ _LANGUAGE = re.compile(r"^[\"']?language[\"']?:[ \t]*[\"']?([\w-]+)", re.MULTILI
 
 
 def is_home_assistant(source: ImportSource) -> bool:
-    """Tell whether a source has sentences for Home Assistant: the shipped ones, or a user's own."""
+    """Return whether a source has sentences for Home Assistant: shipped or a user's own."""
     path = source.path
     if path is not None and path.is_dir():
         is_custom = _CUSTOM in (path.name, path.parent.name) or (path / _CUSTOM).is_dir()
@@ -196,7 +196,7 @@ def _add_file(
 
 
 def _list_of(part: DocumentPart) -> Mapping[str, Json]:
-    """Return a list without what cannot be read of it, which is a mistake (R087)."""
+    """Return a list without its unreadable parts, which are mistakes (R087)."""
     fields = dict(part.fields)
     if "values" in fields:
         fields["values"] = [*_values_of(part)]
@@ -223,7 +223,7 @@ def _values_of(part: DocumentPart) -> Iterator[Json]:
 
 
 def _is_number(value: Json) -> bool:
-    """Tell whether a bound is a number, which may stand in quotes."""
+    """Return whether a bound is a number, which may stand in quotes."""
     is_whole = isinstance(value, str) and re.fullmatch(r"-?\d+", value) is not None
     is_finite = isinstance(value, int | float) and math.isfinite(value)
     return is_whole or (is_finite and not isinstance(value, bool))

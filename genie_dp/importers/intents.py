@@ -1,7 +1,7 @@
 """Tools and templates of an assistant: of its intents, their sentences, the values of slots.
 
-An intent becomes a tool, a slot a parameter. What is not taken over stands in the notes with its
-place; nothing is lost without a word.
+An intent becomes a tool, a slot a parameter. Parts that are not taken over stand in the notes with
+their place; nothing is lost without a word.
 """
 
 import itertools
@@ -70,12 +70,12 @@ _TYPES_OF_FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class SlotDomain:
-    """What may stand in a slot; a parameter has the union of several.
+    """The values of a slot; a parameter has the union of several.
 
     Attributes:
         kinds: of names that are known at run time.
         least, most: of numbers; None for no numbers.
-        step: of numbers, what they are whole multiples of; None where there is no such.
+        step: of numbers, of which they are whole multiples; None if there is none.
         is_text: any words.
         constants: listed values.
         formats: of strings, as JSON Schema names them, such as "date".
@@ -215,7 +215,7 @@ class _Command:
 
 
 class _MistakeError(CannotSayError):
-    """A template cannot be read, or names what there is not."""
+    """A template cannot be read, or names a missing part."""
 
     def __init__(self, message: str, hint: str | None = None):
         super().__init__(message)
@@ -232,10 +232,10 @@ _ANY = "name"  # names whose sort is not known
 
 
 def import_intents(sources: Assistant, source: ImportSource) -> Imported:
-    """Return tools and templates that say what an assistant understands.
+    """Return tools and templates with the sentences of an assistant.
 
     Args:
-        sources: what its files say.
+        sources: the contents of its files.
         source: which of the intents are taken, and whether parts with mistakes are left out.
 
     Raises:
@@ -397,7 +397,7 @@ class _Importer:
         return chosen
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what is made of a key, made once; what cannot be made fails again."""
+        """Return the result for a key, made once; a failure is raised again."""
         if key not in self.known:
             try:
                 self.known[key] = make()
@@ -470,7 +470,7 @@ class _BlockImporter:
         return required
 
     def context_slots(self) -> Iterator[str]:
-        """Yield the slots that are filled by the place of the speaker; note what else is asked."""
+        """Yield the slots that are filled by the place of the speaker; note other requirements."""
         for name, requirement in self.block.requires.items():
             slot = requirement.get("slot") if isinstance(requirement, Mapping) else None
             if slot:
@@ -510,7 +510,7 @@ class _BlockImporter:
         return self._read(str(text), f"rule <{name}>")
 
     def paths(self, sequence: Sequence_, outer: tuple[str, ...] = ()) -> frozenset[tuple[str, ...]]:
-        """Return which slots are said together, for each choice."""
+        """Return which slots occur together, for each choice."""
         paths: frozenset[tuple[str, ...]] = frozenset({()})
         for atom in sequence:
             match atom:
@@ -534,7 +534,7 @@ class _BlockImporter:
         return paths
 
     def _scope_of_rule(self, name: str) -> str:
-        """Return what a rule depends on besides its text: own rules and lists, sorts of names."""
+        """Return the dependencies of a rule besides its text: rules, lists, sorts of names."""
         own = self.block.rules or self.block.lists
         return self.block.place if own else ""
 
@@ -593,7 +593,7 @@ class _BlockImporter:
         return value_list
 
     def is_number(self, reference: ListReference) -> bool:
-        """Tell whether the values of a list are numbers."""
+        """Return whether the values of a list are numbers."""
         return "range" in (self.list_of(reference.name) or {})
 
     def give_own_slot(self, reference: ListReference) -> ListReference:
@@ -630,7 +630,7 @@ class _BlockImporter:
         return QuotedWords((Placeholder(slot),))
 
     def _open_type(self, name: str, found: Mapping[str, Json]) -> SlotDomain | None:
-        """Return the type of what is not listed; None where nothing else may stand there."""
+        """Return the type of values outside the list; None where there are none."""
 
         def open_domain() -> SlotDomain | None:
             if found.get("wildcard"):
@@ -677,7 +677,7 @@ class _BlockImporter:
         return category
 
     def type_of_list(self, name: str) -> SlotDomain:
-        """Return what a list lets stand in a slot."""
+        """Return the values of a list."""
         value_list = self.list_of(name) or {}
         listed = tuple(map(_hashable, self._values(name, value_list)[1].values()))
         return SlotDomain(constants=listed) | (self._open_type(name, value_list) or SlotDomain())
@@ -685,7 +685,7 @@ class _BlockImporter:
     def _values(
         self, name: str, found: Mapping[str, Json]
     ) -> tuple[dict[str, list[tuple[Item, ...]]], dict[str, Json]]:
-        """Return the ways to say each value, and the values, both by their texts in JSON."""
+        """Return the wordings of each value, and the values, both by their texts in JSON."""
         ways: dict[str, list[tuple[Item, ...]]] = {}
         constants: dict[str, Json] = {}
         place = f"{self.place_of(name)}: {{{name}}}"
@@ -712,7 +712,7 @@ class _BlockImporter:
         return category
 
     def _said_values(self, value: Json, place: str) -> Iterator[tuple[tuple[Item, ...], Json]]:
-        """Yield the words of a value, and what they stand for."""
+        """Yield the words of a value, and their meanings."""
         entry = value if isinstance(value, Mapping) else {"in": value}
         phrase = str(entry.get("in", ""))
         for key in entry.keys() - {"in", "out", "metadata"}:
@@ -815,7 +815,7 @@ class _BlockImporter:
             yield list(items), tuple(forms[key])
 
     def type_of(self, slot: str, form: Iterable[tuple[str, str]]) -> SlotDomain:
-        """Return what a slot may hold."""
+        """Return the values of a slot."""
         type_ = SlotDomain()
         for name, category in form:
             if name == slot:
@@ -884,7 +884,7 @@ def _options(item: Item) -> Iterator[tuple[Item, ...]]:
 
 
 def _one_of(ways: tuple[tuple[Item, ...], ...]) -> tuple[Item, ...]:
-    """Return what says one of some ways; of those that say nothing it says that, too."""
+    """Return the choice of some ways, optional if one of them is empty."""
     nonempty = tuple(way for way in ways if way)
     items = (Choice(nonempty),) if len(nonempty) > 1 else nonempty[0] if nonempty else ()
     return (Optional(items),) if items and len(nonempty) < len(ways) else items
@@ -912,7 +912,7 @@ def _with_articles(
     Args:
         items: the utterance.
         article: gives the category that says such a word as it stands.
-        outer: what comes after it.
+        outer: the items after it.
     """
     changed: list[Item] = []
     for item, after in zip(items, (*items[1:], outer), strict=False):

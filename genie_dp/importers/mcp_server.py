@@ -81,7 +81,7 @@ async def _page(client: Any, cursor: str | None) -> tuple[list[Any], str | None]
 
 
 def _last_lines(log: TextIO) -> str:
-    """Return what a server wrote to standard error before it failed, its end alone."""
+    """Return the last lines that a server wrote to standard error before it failed."""
     log.seek(0)
     lines = [line.rstrip()[:200] for line in log if line.strip()][-_LINES:]
     return "".join(["; its last lines:", *(f"\n    {line}" for line in lines)]) if lines else ""

@@ -182,7 +182,7 @@ class _OpenApiReader:
             self.note(place, f"{name!r} is there twice; this one is called {new!r}", "changed")
 
     def _schema_of(self, parameter: Json, place: Place) -> Json:
-        """Return the schema of a parameter, with what stands beside it."""
+        """Return the schema of a parameter, with its sibling fields."""
         schema = parameter.get("schema")
         if not isinstance(schema, Mapping):
             _, schema = _json_content(parameter.get("content"))
@@ -237,13 +237,13 @@ class _OpenApiReader:
             self._add(shape, name, "body", field, field_place, inside, is_required=must)
 
     def _merge(self, schema: Any, place: Place, depth: int) -> dict[str, Any] | None:
-        """Return a schema with what it refers to, and the parts of `allOf`, as one; else None."""
-        resolve, _ = self.resolve(schema, place)
+        """Return a schema with its references and `allOf` resolved; None if there is none."""
+        whole, _ = self.resolve(schema, place)
         self._merges += 1
-        if resolve is None or depth > _DEEPEST or self._merges > _MOST_MERGES:
+        if whole is None or depth > _DEEPEST or self._merges > _MOST_MERGES:
             return None
-        merged = {k: v for k, v in resolve.items() if k != "allOf"}
-        for part in _as_list(resolve.get("allOf")):
+        merged = {k: v for k, v in whole.items() if k != "allOf"}
+        for part in _as_list(whole.get("allOf")):
             inner = self._merge(part, place, depth + 1) or {}
             properties = {**_mapping(inner.get("properties")), **_mapping(merged.get("properties"))}
             required = [*_as_list(merged.get("required")), *_as_list(inner.get("required"))]

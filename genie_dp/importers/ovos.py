@@ -2,10 +2,10 @@
 
     (turn|switch) on [the] {room} light     lamp.intent: a sentence a line, as Padatious reads it
     <cancel> the alarm                      any line of cancel.voc
-    kitchen                                 room.entity: what may stand in {room}; `##`: digits
+    kitchen                                 room.entity: values of {room}; `##`: digits
 
-An intent file becomes a tool, an entity a parameter. What Adapt puts together in Python from `.voc`
-and `.rx` files is told by no file, so these are left out.
+An intent file becomes a tool, an entity a parameter. Intents that Adapt builds in Python from
+`.voc` and `.rx` files are in no file, so these are left out.
 """
 
 import re
@@ -31,7 +31,7 @@ _COMMENT = re.compile(r"#+\s+[^\W\d_]|#+[^\W\d_]|//")
 
 
 def is_ovos(source: ImportSource) -> bool:
-    """Tell whether a source is a folder that holds intent files."""
+    """Return whether a source is a folder that holds intent files."""
     folder = source.path
     return folder is not None and folder.is_dir() and any(folder.rglob("*.intent"))
 
@@ -154,7 +154,7 @@ class _OvosSkillReader:
         return f"{{{name}}}"
 
     def entity(self, path: Path) -> None:
-        """Add what may stand in a slot: the lines of its file, `#` in them being digits."""
+        """Add the values of a slot: the lines of its file, `#` in them being digits."""
         name = path.stem.lower()
         values: dict[str, str] = {}
         fields: dict[str, Any] = {}

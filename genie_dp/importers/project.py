@@ -19,14 +19,14 @@ class ImportResult(Result):
 
     Attributes:
         folder: where it is.
-        imported: what is in it.
+        imported: its contents.
     """
 
     folder: Path
     imported: Imported
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         for skipped in self.imported.skipped:
             yield from skipped.lines()
         counts = ", ".join(f"{count:,} {kind}" for kind, count in self.imported.counts.items())
@@ -52,10 +52,10 @@ def run(
     """Import a source into a new folder.
 
     Args:
-        source: what to import.
+        source: of the import.
         output: the folder.
-        kind: the name of the source's kind; None for what it is.
-        files: what else is to lie in the folder, such as a schema for editors.
+        kind: the name of the source's kind; None to detect it.
+        files: further files of the folder, such as a schema for editors.
 
     Raises:
         GenieError: as `import_source`; R032, the folder exists.
@@ -87,7 +87,7 @@ _RESULT = "  result: {{evaluate: {{rows: {eval}}}, of: parser}}\n"
 
 
 def project_text(imported: Imported) -> str:
-    """Return the genie.yaml of what was imported."""
+    """Return the genie.yaml of an import."""
     text = _PROJECT + (_RESULT if imported.eval else "")
     language = _language_of(imported)
     return text.format(
@@ -101,7 +101,7 @@ def project_text(imported: Imported) -> str:
 
 
 def _language_of(imported: Imported) -> str:
-    """Return what a project says of its language: its name, or a file of words beside it.
+    """Return the language setting of a project: its name, or a file of words beside it.
 
     Without negations no language is a locale: the file is where they are to be written.
     """

@@ -38,7 +38,7 @@ _DOMAIN = {"version", "intents", "entities", "slots", "responses"}
 
 
 def is_rasa(source: ImportSource) -> bool:
-    """Tell whether a source is a folder or a file with training data of Rasa NLU."""
+    """Return whether a source is a folder or a file with training data of Rasa NLU."""
     path = source.path
     return path is not None and any(_has_key(file, "nlu") for _, file in _documents(path))
 
@@ -250,7 +250,7 @@ class _RasaReader:
     # ----------------------------------------------------------------------------- meaning
 
     def list_of(self, entity: str) -> dict[str, Any]:
-        """Return what may stand in the slots of an entity."""
+        """Return the values of the slots of an entity."""
         category_values = {literal(value): value for value in self.categories.get(entity, ())}
         values: dict[str, dict[str, None]] = {value: {} for value in category_values.values()}
         for value, words in self.values[entity].items():
@@ -298,7 +298,7 @@ def _names(given: Json) -> Iterator[str]:
 
 
 def _text(value: Json) -> str:
-    """Return a scalar of YAML as a text; "" for what is none.
+    """Return a scalar of YAML as a text; "" for other nodes.
 
     >>> _text("on"), _text(True), _text(7), _text([])
     ('on', 'true', '7', '')

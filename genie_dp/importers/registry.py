@@ -30,7 +30,7 @@ class SourceKind:
 
     Attributes:
         name: of the kind.
-        what: in words.
+        what: a description.
         recognizes: tells whether a source is of this kind; the first kind of KINDS that says so is
             taken.
         read: reads one.
@@ -140,8 +140,8 @@ def import_source(source: ImportSource, *, kind: str | None = None) -> Imported:
     """Return the files that are made of a source.
 
     Args:
-        source: what to import.
-        kind: the name of its kind; None for what it is.
+        source: of the import.
+        kind: the name of its kind; None to detect it.
 
     Raises:
         GenieError: R080, of no kind; R084, it has no tool and no intent; R088, none has a name
@@ -158,7 +158,7 @@ def import_source(source: ImportSource, *, kind: str | None = None) -> Imported:
 
 
 def is_foreign(given: Path | str) -> bool:
-    """Tell whether a library can be had from a source only by importing it: no file has it."""
+    """Return whether a library can be had from a source only by importing it: no file has it."""
     source = ImportSource(str(given))
     path = source.path
     if path is None:
@@ -173,7 +173,7 @@ def library_of(source: ImportSource) -> Library:
     """Return the library of a source, without a folder that holds it.
 
     Raises:
-        GenieError: as `import_source`, and mistakes in what was made.
+        GenieError: as `import_source`, and mistakes in the output.
     """
     imported = import_source(source)
     library = read_tools({imported.skills: imported.files[imported.skills]})

@@ -33,14 +33,14 @@ _TAKEN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Skeleton(Result):
-    """A folder that was written, the commands to go on with, and notes of what was guessed."""
+    """A folder that was written, the commands to go on with, and notes on guesses."""
 
     folder: Path
     commands: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         if self.notes:
             copied = [note for note in self.notes if "copied" in note]
             yield from copied
@@ -62,9 +62,9 @@ def new_project(
     Args:
         name: of the project, and its folder.
         parent: the folder to put it in.
-        functions: names of what the skill can do, such as "loans" and "renew_loan"; without any, it
-            is a diary that shows how a skill is written.
-        files: what else is to lie in it, such as a schema for editors.
+        functions: names of the functions of the skill, such as "loans" and "renew_loan"; without
+            any, it is a diary that shows how a skill is written.
+        files: further files, such as a schema for editors.
 
     Raises:
         GenieError: a name will not do (R031), or the folder exists (R032).
@@ -112,7 +112,7 @@ def new_table_skill(
     tables: Sequence[str] = (),
     values: Sequence[str] = (),
 ) -> Skeleton:
-    """Write a skill whose queries are tables of data, with REVIEW.md for what was guessed.
+    """Write a skill whose queries are tables of data, with REVIEW.md for the guesses.
 
     Args:
         name: of the class, and the skill's folder.
@@ -173,7 +173,8 @@ def named_skill_files(
     """Return path -> text of a new skill with functions of these names, and a sentence of it.
 
     A name that begins with a verb is an action, on a thing of that kind if the verb makes none;
-    what is got or looked for, and any other name, is a query. Lists of values are still to be
+    one that gets or looks for something, and any other name, is a query. Lists of values are still
+        to be
     written: `check` asks for them.
 
     Raises:
@@ -226,7 +227,7 @@ def named_skill_files(
 
 
 def _check_function(name: str, others: Sequence[str]) -> None:
-    """Refuse what cannot name a function (R031), or what does already."""
+    """Refuse names that no function can have (R031), or that are taken."""
     expected, hint = "", ""
     if not _FUNCTION.fullmatch(name):
         expected = "the name of a function in lower-case letters, digits and _"

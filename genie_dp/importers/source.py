@@ -24,7 +24,7 @@ class ImportSource:
 
     Attributes:
         given: its words.
-        locale: the language of what people say, where a source has several.
+        locale: the language of the sentences, where a source has several.
         skip_broken: leave parts with mistakes out, and name them.
         only: patterns of names of tools and intents that are taken; all if there is none.
         without: patterns of those that are left out.
@@ -39,12 +39,12 @@ class ImportSource:
 
     @property
     def path(self) -> Path | None:
-        """Return the file or folder; None for what is none."""
+        """Return the file or folder; None for other sources."""
         return Path(self.given) if Path(self.given).exists() else None
 
     @property
     def is_url(self) -> bool:
-        """Tell whether it is an address of the web."""
+        """Return whether it is an address of the web."""
         return self.given.startswith(("http://", "https://"))
 
     def chosen(self, names: Iterable[str]) -> frozenset[str]:
@@ -70,7 +70,7 @@ class ImportSource:
         )
 
     def text(self) -> str:
-        """Return the text of a file; "" for what is none."""
+        """Return the text of a file; "" for other sources."""
         path = self.path
         if path is None or not path.is_file():
             return ""
@@ -80,7 +80,7 @@ class ImportSource:
         return text
 
     def document(self) -> Any:
-        """Return what a file in JSON or YAML holds; None for other sources.
+        """Return the contents of a file in JSON or YAML; None for other sources.
 
         Raises:
             GenieError: R081, it is neither.
@@ -97,7 +97,7 @@ class ImportSource:
         return self._read["document"]
 
     def span_of(self, place: Place) -> Span | None:
-        """Return where a part of the document stands, or what is nearest above it."""
+        """Return the place of a part of the document, or of its nearest parent."""
         if self.document() is None:
             return None
         return find_place(self.text(), self.given, place)
@@ -108,11 +108,11 @@ class FoundTools:
     """The tools of a document.
 
     Attributes:
-        document: JSON that the reader of tools takes: `tools`, and what their schemas refer to.
+        document: JSON that the reader of tools takes: `tools`, and the referenced schemas.
         notes: in the order of the document.
-        places: where each tool stands in what was read, by name; empty where it has a name there.
-        moved: where a part of `document` stands in what was read, if that is elsewhere.
-        unnamed: tools whose names are made up, since what was read gives them none.
+        places: place of each tool in the source, by name; empty where it has a name there.
+        moved: place of a part of `document` in the source, if that differs.
+        unnamed: tools whose names are made up, since the source gives them none.
     """
 
     document: Any
@@ -122,7 +122,7 @@ class FoundTools:
     unnamed: frozenset[str] = frozenset()
 
     def place_of(self, path: Place) -> Place:
-        """Return where a part of `document` stands in what was read."""
+        """Return the place of a part of `document` in the source."""
         for end in range(len(path), 0, -1):
             if path[:end] in self.moved:
                 return (*self.moved[path[:end]], *path[end:])
@@ -131,18 +131,18 @@ class FoundTools:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What is made of a source.
+    """The result of an import.
 
     Attributes:
         files: name -> text, in the folder that is written. REVIEW.md is made of the notes, and
             genie.yaml of `skills` and `grammar`.
         notes: in the order of the source.
         skills, grammar: the names of the library's and the templates' files.
-        counts: what -> how many, such as {"tools": 12}, to be shown.
+        counts: kind -> count, such as {"tools": 12}, to be shown.
         eval: the name of a file of sentences with their programs; "" where there is none.
         locale: language of the sentences.
         skipped: tools that are left out, since they have mistakes.
-        warnings: what of their schemas is not checked.
+        warnings: parts of their schemas that are not checked.
     """
 
     files: Mapping[str, str]

@@ -25,7 +25,7 @@ class TableSkill:
 
     Attributes:
         files: name -> text, in the skill's folder.
-        notes: what was guessed, left out and copied, as lines.
+        notes: on guesses, omissions and copies, as lines.
     """
 
     files: Mapping[str, str]
@@ -39,7 +39,7 @@ def skill_of_tables(
 
     Args:
         name: of the class.
-        tables: what the queries are.
+        tables: those of the queries.
         source: where they come from.
         copied: columns whose values become lists, "all" or "none"; empty for names and short texts.
 
@@ -175,7 +175,7 @@ def phrases_of(column: InferredColumn) -> Phrases:
 
 
 def _add_questions(phrases: Phrases, words: str, type_: str) -> None:
-    """Add what is said in questions alone, where it does not follow from the other phrases.
+    """Add the phrases of questions alone, where it does not follow from the other phrases.
 
     >>> phrases_of(Column("owner", "owner", "owner", "ID owner"))["reverse_verb"]
     ['owns']
@@ -191,7 +191,7 @@ def _add_questions(phrases: Phrases, words: str, type_: str) -> None:
 
 
 def _verb_in(words: str) -> str:
-    """Return a name that is a verb with what it is about; "" for others.
+    """Return a name that is a verb with its object; "" for others.
 
     >>> _verb_in("works for"), _verb_in("knows"), _verb_in("notes")
     ('{works/work} for #', '{knows/know} #', '')
@@ -256,7 +256,7 @@ def _is_count(column: InferredColumn) -> bool:
 
 
 def _add_year(phrases: Phrases, words: str) -> None:
-    """Add what is said of a year that is a number: "from 1999", "released before 1999"."""
+    """Add the phrases of a year that is a number: "from 1999", "released before 1999"."""
     first, _, _ = words.rpartition(" ")
     verb = _PARTICIPLES.get(first, first if first.endswith("ed") or first in _DONE else "")
     if not first:
@@ -419,7 +419,7 @@ class _TableSkillWriter:
         return f"{self.name}:{name}"
 
     def _is_copied(self, column: InferredColumn) -> bool:
-        """Tell whether values of a column may stand in the skill."""
+        """Return whether values of a column may stand in the skill."""
         return not self.copied or bool(self.copied & {column.name, "all"})
 
     # --------------------------------------------------------------------------- templates
@@ -446,7 +446,7 @@ class _TableSkillWriter:
         return "\n".join(lines)
 
     def _sorts(self, table: DataTable) -> Iterator[str]:
-        """Yield templates for what is called by its sort: "dogs" for patients that are dogs."""
+        """Yield templates for things called by their sort: "dogs" for patients that are dogs."""
         for column in table.columns:
             if column.type.startswith("Enum") and column.words.split()[-1] in _SORTS:
                 for text in column.texts:

@@ -111,7 +111,7 @@ _NO_NOUN = re.compile(r"api|rest|v[0-9.]+")
 
 
 def operation_name(method: str, path: str) -> str:
-    """Return a name for an operation that says what it does.
+    """Return a name for an operation that describes it.
 
     >>> [operation_name("get", path) for path in ("/v1/lists", "/lists/{id}", "/lists/{id}/items")]
     ['get_lists', 'get_list', 'get_items_of_the_list']
@@ -161,7 +161,7 @@ def _given_tools(document: Any) -> dict[str, Json]:
 
 
 def _of_schemas(library: ToolLibrary, found: FoundTools) -> Iterator[Note]:
-    """Yield notes on the mistakes in schemas, and on what of them is not checked."""
+    """Yield notes on the mistakes in schemas, and on their unchecked parts."""
     for skipped in library.skipped:
         subject = f"the tool {skipped.name} has a mistake: " if skipped.name else ""
         for problem in skipped.problems:
@@ -173,7 +173,7 @@ def _of_schemas(library: ToolLibrary, found: FoundTools) -> Iterator[Note]:
 
 
 def _place_and_text(problem: Problem) -> tuple[str, str]:
-    """Return where a mistake stands in the source, and what it says."""
+    """Return the place of a mistake in the source, and its message."""
     match = _WHERE.search(problem.message)
     text = f"{_WHERE.sub('', problem.message)} [{problem.code}]"
     return (match["path"] if match else ""), text

@@ -1,1 +1,1 @@
-"""From synthesized sentences to sentences as people say them: choose, show, collect, check."""
+"""From synthesized sentences to natural sentences: choose, show, collect, check."""

@@ -1,6 +1,6 @@
 """Automatic paraphrases: one protocol for rules, models and services, and one check for all.
 
-A paraphraser gets rows and gives candidates; what is wrong with a candidate is decided here, by the
+A paraphraser gets rows and gives candidates; faults of a candidate are decided here, by the
 checks that crowd workers' paraphrases pass, and if a parser is at hand by what it reads: Genie's
 round trip, a paraphrase must have the program of its sentence.
 """
@@ -32,7 +32,7 @@ _BATCH = 64  # candidates that a parser reads at once
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseCandidate:
-    """What may be a paraphrase.
+    """A candidate for a paraphrase.
 
     Attributes:
         text: tokens with placeholders as in rows, or with `is_typed` text as people type it, with
@@ -53,7 +53,7 @@ class Paraphraser(Protocol):
     ) -> Iterator[tuple[ShownRow, Iterable[ParaphraseCandidate]]]:
         """Yield every row with its candidates, the best first, reading no further than needed.
 
-        What was not asked for of a row when the next one is asked for is lost.
+        Unread candidates of a row are lost when the next row is read.
         """
         ...
 
@@ -68,12 +68,12 @@ class RoundTripParser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AutoConfig:
-    """What is wanted.
+    """The settings of a run.
 
     Attributes:
         number: paraphrases of each row, at most.
         checks: limits of the checks. Rewrites by rule often change little: for them the distances
-            are 0, so that only sentences that say the same in the same words are refused.
+            are 0, so that only sentences with the same words are refused.
     """
 
     number: int = 3
@@ -94,10 +94,10 @@ class RefusedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class RowParaphrases:
-    """What became of one row: paraphrases in the order of the candidates, and the rest.
+    """The outcome of one row: paraphrases in the order of the candidates, and the rest.
 
     Attributes:
-        paraphrases: (paraphrase, what made it).
+        paraphrases: (paraphrase, its maker).
     """
 
     shown_row: ShownRow
@@ -107,7 +107,7 @@ class RowParaphrases:
 
 @dataclass(slots=True)
 class AutoTally:
-    """Counts of a run: of rows, candidates, paraphrases, of faults, and of what made them."""
+    """Counts of a run: of rows, candidates, paraphrases, of faults, and of their makers."""
 
     rows: int = 0
     rows_without: int = 0
@@ -118,7 +118,7 @@ class AutoTally:
     paraphrases_by: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: RowParaphrases) -> None:
-        """Count what became of a row."""
+        """Count the outcome of a row."""
         self.rows += 1
         self.rows_without += not outcome.paraphrases
         self.candidates += len(outcome.paraphrases) + len(outcome.refused)
@@ -146,7 +146,7 @@ def paraphrase_rows(
     canonical: Callable[[str], str] = lambda program: program,
     predictor: RoundTripParser | None = None,
 ) -> Iterator[RowParaphrases]:
-    """Yield what became of each row, in order.
+    """Yield the outcome of each row, in order.
 
     Args:
         canonical: brings a program whose placeholders were renumbered into its canonical form.
@@ -171,7 +171,7 @@ def _judge_candidates(
     canonical: Callable[[str], str],
     most: int | None,
 ) -> RowParaphrases:
-    """Return what becomes of candidates, of which no more are asked for once `most` are good."""
+    """Return the outcome of candidates, of which no more are asked for once `most` are good."""
     paraphrases: list[tuple[Example, tuple[str, ...]]] = []
     refused: list[RefusedCandidate] = []
     texts: list[str] = []
@@ -213,7 +213,7 @@ def faults_in(
 def _token_faults(
     before: str, after: str, others: Sequence[str], checks: CheckConfig
 ) -> Iterator[FaultName]:
-    """Yield the faults of tokens: as `faults_of`, without reading what nobody typed."""
+    """Yield the faults of tokens: as `faults_of`, without reading tokens that nobody typed."""
     words, had = after.split(), before.split()
     if len(after) < checks.least_characters or len(words) < min(checks.least_words, len(had)):
         yield "too-short"

@@ -1,4 +1,4 @@
-"""What is wrong with a typed paraphrase, and what its writer may do about it.
+"""The fault of a typed paraphrase, and the advice to its writer.
 
 One function for everybody who takes paraphrases: results of crowd workers, the local web page,
 automatic paraphrases. Genie (section 3.2) checks lengths and values; copies, near copies and the
@@ -51,7 +51,7 @@ _CLOSED = NUMBER_WORDS.union(_CLOSED_WORDS.split())
 
 @lru_cache(maxsize=65536)
 def is_english_word(word: str) -> bool:
-    """Tell whether a dictionary has a word, in any of its inflected forms.
+    """Return whether a dictionary has a word, in any of its inflected forms.
 
     >>> [is_english_word(w) for w in ("songs", "whose", "playlists", "musique", "asdf")]
     [True, True, True, False, False]
@@ -110,7 +110,7 @@ class LanguageCheck:
             raise ValueError(f"{message} {self.least_share} and {self.doubtful_share}")
 
     def accepts(self, text: str, known: Iterable[str] = ()) -> bool:
-        """Tell whether a text is English enough.
+        """Return whether a text is English enough.
 
         Args:
             known: words that count as known in this text only.
@@ -166,7 +166,7 @@ _NO_IDEA = re.compile("|".join(f"(?:{row.strip()})" for row in _PHRASES.strip().
 
 
 def says_no_idea(typed: str) -> bool:
-    """Tell whether a text is no paraphrase but says that there is none.
+    """Return whether a text is no paraphrase but says that there is none.
 
     >>> [says_no_idea(t) for t in ("I have no idea.", "IDK", "I don't understand this sentence")]
     [True, True, True]
@@ -196,7 +196,7 @@ _SAME_WORD = 0.75
 
 
 def same_content(left: Sequence[str], right: Sequence[str], levenshtein: Any) -> bool:
-    """Tell whether two sentences have the same content words in the same order.
+    """Return whether two sentences have the same content words in the same order.
 
     A misspelt or otherwise inflected word is the same word; articles, prepositions, auxiliaries and
     politeness do not count.
@@ -242,7 +242,7 @@ class ParaphraseFault:
 
     Attributes:
         name: stable, for reports and reject files.
-        message: what the writer should do, one sentence.
+        message: advice to the writer, one sentence.
         value: the value that it is about, as shown, or "".
     """
 
@@ -262,7 +262,7 @@ class CheckConfig:
             word is another; edits over length, in characters, without articles, politeness and
             punctuation.
         duplicate_distance: the same for two paraphrases of one sentence.
-        language: how English is told from other text; None to take any.
+        language: how English is recognized; None to take any.
     """
 
     least_characters: int = 5
@@ -360,7 +360,7 @@ def _no_idea_faults(typed: str) -> Iterator[ParaphraseFault]:
 def value_faults(
     shown_row: ShownRow, found_values: FoundValues, words: Sequence[str]
 ) -> Iterator[ParaphraseFault]:
-    """Yield what is wrong with the values: gone, changed, said twice or without their marks."""
+    """Yield the faults of the values: gone, changed, repeated or without their marks."""
     by_token = {value.token: value for value in shown_row.values}
     for token in found_values.missing:
         value = by_token[token]
@@ -417,7 +417,7 @@ _LEAST_LIKE = 0.6  # similarity from which words are a value misspelt rather tha
 
 
 def _nearest(value: ShownValue, found_values: FoundValues, words: Sequence[str]) -> str:
-    """Return what stands in the place of a missing value, or ""."""
+    """Return the word in the place of a missing value, or ""."""
     used = {i for place in found_values.spans for i in range(place.start, place.end)}
     if value.text.startswith('"'):
         quoted = _quoted_texts(words, used)
@@ -486,10 +486,10 @@ def distance(left: str, right: str) -> float:
 
 
 def is_near(left: str, right: str, limit: float) -> bool:
-    """Tell whether two sentences are nearly the same: few edits, and no other content word.
+    """Return whether two sentences are nearly the same: few edits, and no other content word.
 
     A limit on edits alone would call one new verb in a long sentence a copy: of 45 such pairs of
-    crowd paraphrases that were read, half said something in another word (November 2026).
+    crowd paraphrases that were read, half used another word (November 2026).
 
     >>> is_near("tell me of new mail in my inbox today", "tell me of new mails in inbox today", 0.2)
     True
@@ -523,7 +523,7 @@ def _duplicate_faults(
 
 
 def is_within(apart: float, limit: float) -> bool:
-    """Tell whether a distance is under a limit; equal sentences are under any."""
+    """Return whether a distance is under a limit; equal sentences are under any."""
     return apart == 0 or apart < limit
 
 

@@ -1,4 +1,4 @@
-"""From what crowd workers wrote to rows: checks, workers that are not believed, votes."""
+"""From the texts of crowd workers to rows: checks, workers that are not believed, votes."""
 
 import hashlib
 import re
@@ -107,7 +107,7 @@ class JudgedParaphrase:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What one worker wrote."""
+    """The answers of one worker."""
 
     written: int
     bad: int
@@ -141,7 +141,7 @@ def collect(
     rows: Mapping[str, ShownRow],
     config: WorkerSettings | None = None,
 ) -> Collection:
-    """Return all answers with what speaks against them; their order in the results is no matter.
+    """Return all answers with their faults; their order in the results is no matter.
 
     A worker is judged by their own paraphrases alone. Only then are those that two believed workers
     wrote nearly alike reduced to one, which speaks against nobody.
@@ -229,8 +229,8 @@ class WorkerVote:
     Attributes:
         assignment: one worker's work on one task.
         paraphrase: id of the paraphrase, or "" for a control.
-        says_same: what the worker answered; None for no answer.
-        is_same: for a control, what is right.
+        says_same: the answer of the worker; None for no answer.
+        is_same: for a control, the right answer.
     """
 
     assignment: str
@@ -339,7 +339,7 @@ def read_results(paths: Iterable[str]) -> BatchResults:
 
 
 def assignment_of(line: TableLine) -> str:
-    """Return what tells one worker's work on one task from all other work."""
+    """Return the key of one worker's work on one task."""
     cells = line.cells
     return cells.get("AssignmentId") or f"{cells['HITId']}/{cells['WorkerId']}"
 
@@ -425,7 +425,7 @@ def review_rows(results: BatchResults, why: "dict[str, str]") -> Iterator[dict[s
     """Yield the assignments as Mechanical Turk takes a review: Approve, or Reject with a reason.
 
     Args:
-        why: assignment -> what to tell the worker, for those that are rejected.
+        why: assignment -> message to the worker, for those that are rejected.
     """
     for line in results.lines:
         reason = why.get(assignment_of(line), "")
@@ -452,13 +452,13 @@ REJECT_COLUMNS = ("id", "row", "sentence", "paraphrase", "reasons", "messages")
 
 @dataclass(frozen=True, slots=True)
 class CollectResult(Result):
-    """What a collection made; `data` is its report."""
+    """The result of a collection; `data` is its report."""
 
     output: str
     data: Mapping[str, Any]
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         counts = self.data["counts"]
         yield (
             f"{counts['accepted']:,} of {counts['paraphrases']:,} paraphrases -> "
@@ -528,7 +528,7 @@ class Collect(Stage):
         return self.config.conflict()
 
     def run(self, output: Output, *, progress: bool | None = None) -> CollectResult:
-        """Check what workers wrote, and write the good paraphrases as rows.
+        """Check the texts of workers, and write the good paraphrases as rows.
 
         Raises:
             GenieError: an output that is there (Y022) or is an input (D027), results that are none
@@ -604,7 +604,7 @@ def _reject_cells(judged: JudgedParaphrase) -> dict[str, str]:
 
 
 def _why_rejected(collection: Collection) -> dict[str, str]:
-    """Return what to tell each rejected worker, by assignment."""
+    """Return the message to each rejected worker, by assignment."""
     faults: dict[str, Counter[str]] = defaultdict(Counter)
     for judged in collection.judged:
         faults[judged.answer.worker].update(REASONS[f.name] for f in judged.faults[:1])
@@ -629,7 +629,7 @@ def _report(
     votes: VoteCounts | None,
     rows: int,
 ) -> dict[str, Any]:
-    """Return what came of the answers, and of the votes if there were any."""
+    """Return the outcome of the answers, and of the votes if there were any."""
     reasons = collection.reasons()
     workers = collection.workers.values()
     shown_ids = {judged.answer.row for judged in collection.judged}

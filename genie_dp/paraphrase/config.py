@@ -26,7 +26,7 @@ _BELONGS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseConfig:
-    """What makes paraphrases of rows, and how many; None is for what the method takes by itself."""
+    """The paraphraser of rows, and its number; None is for the default of the method."""
 
     by: str = setting(
         "rules",
@@ -123,7 +123,7 @@ class ParaphraseConfig:
         return locale_from(self.locale).words.has_grammar
 
     def conflict(self) -> str | None:
-        """Return what does not go with the method, or is missing for it; None if nothing."""
+        """Return the conflict with the method, or the missing setting; None if there is neither."""
         by = self.by
         for name, methods in _BELONGS.items():
             if getattr(self, name) and by not in methods:
@@ -138,7 +138,7 @@ class ParaphraseConfig:
         return None if self.is_ours else self._unfit_of_locale()
 
     def _unfit_of_locale(self) -> str | None:
-        """Return what a language needs of which no rules, words and prompts are shipped."""
+        """Return the settings that a language without shipped rules, words and prompts needs."""
         if self.by == "rules" and not self.only_my_rules:
             why = f"there are no rules of {self.locale!r}"
             return f"{why}: name your own by --rules FILE --only-my-rules, or --by endpoint"
@@ -280,7 +280,7 @@ class TaskConfig:
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """Limits of the checks of what people write."""
+    """Limits of the checks of typed texts."""
 
     copy_distance: float = setting(
         0.1, "Edits over length under which a paraphrase is a copy.", least=0, most=1
@@ -320,7 +320,7 @@ class WorkerSettings(CheckSettings):
         return CheckSettings.conflict(self)
 
     def is_bad(self, bad: int, written: int) -> bool:
-        """Tell whether a worker with so many bad paraphrases is rejected (Genie's tool: 3 of 8)."""
+        """Return whether a worker is rejected for bad paraphrases (Genie's tool: 3 of 8)."""
         return bad >= self.bad and bad * self.of >= self.bad * written
 
 
@@ -345,7 +345,7 @@ class ValidationConfig(WorkerSettings):
 
 @dataclass(frozen=True, slots=True)
 class ServeConfig(CheckSettings):
-    """Where the page of tasks is, and what it asks of whom."""
+    """The place of the page of tasks, and its requirements on workers."""
 
     port: int = setting(8808, "Of the page; 0 for any that is free.", least=0, most=65535)
     host: str = setting(

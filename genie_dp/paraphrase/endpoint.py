@@ -75,7 +75,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAnswer:
-    """What a service answered."""
+    """The answer of a service."""
 
     text: str
     usage: Usage
@@ -183,7 +183,7 @@ class Client:
 
 
 def _opener(service: Service) -> urllib.request.OpenerDirector:
-    """Return what opens addresses: those of this machine never by way of a proxy.
+    """Return the opener of addresses: those of this machine never by way of a proxy.
 
     A proxy of the environment (http_proxy) would carry key and text off it, in the clear.
     """
@@ -253,7 +253,7 @@ class EndpointParaphraser:
     """Asks a service, and keeps its answers in a journal.
 
     Attributes:
-        instructions: what the service is told; {number} is how many paraphrases are wanted.
+        instructions: the instructions to the service; {number} is how many paraphrases are wanted.
         per_prompt: sentences of one prompt.
         at_once: requests under way at one time.
         malformed: answers that were not as asked for.
@@ -276,7 +276,7 @@ class EndpointParaphraser:
 
     @property
     def name(self) -> str:
-        """Return what the paraphrases are said to be made by."""
+        """Return the name of the paraphraser."""
         return f"endpoint:{self.client.service.model}"
 
     def candidates(
@@ -285,7 +285,7 @@ class EndpointParaphraser:
         """Yield each row with the service's paraphrases.
 
         Raises:
-            GenieError: P151 or P152; what was answered before is in the journal.
+            GenieError: P151 or P152; earlier answers are in the journal.
         """
         unread = iter(rows)
         with ThreadPoolExecutor(self.at_once) as pool:

@@ -153,7 +153,7 @@ def part_of_day(tokens: Sequence[str], at: int) -> str:
 
 
 def is_then(part: str, hour: int) -> bool:
-    """Tell whether an hour, of 24, belongs to a part of the day; every one belongs to "".
+    """Return whether an hour, of 24, belongs to a part of the day; every one belongs to "".
 
     >>> is_then("morning", 8), is_then("night", 14), is_then("", 14)
     (True, False, True)
@@ -203,7 +203,7 @@ _HIGH = frozenset({"high", "max", "maximum", "to", "end", "before", "upper", "un
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """A comparison with a placeholder; `name` says of what, `clause` counts the conjuncts."""
+    """A comparison with a placeholder; `name` is its parameter, `clause` counts the conjuncts."""
 
     name: str
     token: str
@@ -448,7 +448,7 @@ def _is_in_order(shown_row: ShownRow, smaller: frozenset[tuple[str, str]]) -> bo
 
 
 def _is_of_its_day(shown_row: ShownRow) -> bool:
-    """Tell whether no time contradicts the part of the day beside it ("morning at 2:30 pm")."""
+    """Return whether no time contradicts the part of the day beside it ("morning at 2:30 pm")."""
     tokens = shown_row.example.utterance.split(" ")
     for value in shown_row.values:
         if value.token.startswith("TIME_"):
@@ -460,7 +460,7 @@ def _is_of_its_day(shown_row: ShownRow) -> bool:
 
 
 def _is_readable(shown_row: ShownRow) -> bool:
-    """Tell whether the values differ and each can be found again, and only where it stands."""
+    """Return whether the values differ and each can be found again, and only where it stands."""
     texts = [words_of(value.bare.lstrip("@#")) for value in shown_row.values]
     if len(set(texts)) < len(texts):
         return False

@@ -1,7 +1,7 @@
 """Answers that took time or money, kept in a file: a run that was killed asks for none twice.
 
 A line holds the answers of one request, so that a request is in the journal wholly or not at all.
-Lines are only ever added; what a killed run left of a line is cut off.
+Lines are only ever added; a partial line of a killed run is cut off.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from genie_dp.run.files import named_trouble
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What answers took: requests, tokens of prompts and tokens of answers."""
+    """The usage of answers: requests, tokens of prompts and tokens of answers."""
 
     requests: int = 0
     prompt_tokens: int = 0
@@ -36,8 +36,8 @@ class Journal:
     """Answers by key; without a path they are kept in memory only.
 
     Attributes:
-        before: what the answers took that were there at the start.
-        now: what those took that came since.
+        before: the usage of the answers from before the start.
+        now: the usage of the answers since.
         begins_anew: whether the first answer takes the place of the file that is there.
     """
 
@@ -68,7 +68,7 @@ def open_journal(path: Path | None, *, resume: bool, overwrite: bool) -> Journal
     """Return the journal at a path with the answers that are there.
 
     Raises:
-        GenieError: there is one, and nobody said what to do with it (P140); a line that is no
+        GenieError: there is one, without a setting for it (P140); a line that is no
             answer (P141).
     """
     if path is None:

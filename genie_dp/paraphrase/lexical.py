@@ -1,6 +1,6 @@
 """Replaces single words and short phrases of a sentence by others of the same meaning.
 
-A lexicon answers one question: what may stand in place of the words that begin here. Whether it
+A lexicon answers one question: the possible replacements of the words that begin here. Whether it
 may stand *here* is decided from the neighbouring words alone: "book" is a verb in "book a table"
 and a noun in "the book"; "get" is left alone before "me". Words of values, and of names such as
 "new york", are never touched. The forms of a word are made when a lexicon is read ("photos" ->
@@ -83,7 +83,7 @@ _AFTER_NOUN = (
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """One thing that may be replaced: the words, what stands for them, and where it may."""
+    """One thing that may be replaced: the words, their replacement and its places."""
 
     words: tuple[str, ...]
     replacement: str
@@ -92,7 +92,7 @@ class Substitution:
 
 
 class SynonymLexicon(Protocol):
-    """What may be said instead, by the first word of it."""
+    """The substitutions, by the first word of it."""
 
     def starting(self, word: str) -> Sequence[Substitution]:
         """Return the forms whose words begin with that one, in a fixed order."""
@@ -101,7 +101,7 @@ class SynonymLexicon(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place of a sentence, tokens[start:stop], and what may be said there."""
+    """A place of a sentence, tokens[start:stop], and its substitutions."""
 
     start: int
     stop: int
@@ -194,7 +194,7 @@ def apply_sites(tokens: Sequence[str], taken: Sequence[Site]) -> str:
 
 
 def fits(tokens: Sequence[str], start: int, form: Substitution) -> bool:
-    """Tell whether the words that begin at `start` have the form's part of speech there.
+    """Return whether the words that begin at `start` have the form's part of speech there.
 
     >>> book = Substitution(("book",), "reserve", "vb")
     >>> fits("book a table".split(), 0, book), fits("the book is out".split(), 1, book)
@@ -255,7 +255,7 @@ def value_positions(
 ) -> frozenset[int]:
     """Return the positions of tokens that are copied to the program: never to be replaced.
 
-    They are what stands between quotes in the sentence, words that are a quoted value or an enum of
+    They are the words between quotes in the sentence, words that are a quoted value or an enum of
     a ThingTalk program, and all words that are leaves or quoted values of an S-expression, but for
     those right behind the nodes `names`, or the whole of a slot of TOP.
 

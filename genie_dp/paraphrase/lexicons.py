@@ -209,7 +209,7 @@ class WordNetLexicon:
     looked_up_forms: dict[str, tuple[Substitution, ...]] = field(default_factory=dict)
 
     def starting(self, word: str) -> Sequence[Substitution]:
-        """Return what may stand for a word, in WordNet's order."""
+        """Return the synonyms of a word, in WordNet's order."""
         if word not in self.looked_up_forms:
             is_word = len(word) >= _LEAST_LETTERS and word.isalpha() and word.islower()
             self.looked_up_forms[word] = tuple(self._forms(word)) if is_word else ()

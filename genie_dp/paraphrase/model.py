@@ -1,7 +1,7 @@
 """Paraphrases from a Hugging Face model: sequence to sequence, or causal with a prompt.
 
 Rows are taken in batches of fixed places, and each batch samples with a seed of its own: a run that
-goes on with its journal writes what an unbroken run writes.
+goes on with its journal writes the same output as an unbroken run.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,7 +67,7 @@ class LoadedModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelParaphraser:
-    """Samples from a model, and keeps what it said in a journal."""
+    """Samples from a model, and keeps its output in a journal."""
 
     config: ModelConfig
     loaded: LoadedModel
@@ -76,13 +76,13 @@ class ModelParaphraser:
 
     @property
     def name(self) -> str:
-        """Return what the paraphrases are said to be made by."""
+        """Return the name of the paraphraser."""
         return f"model:{self.config.model.rstrip('/').rpartition('/')[2]}"
 
     def candidates(
         self, rows: Iterable[ShownRow]
     ) -> Iterator[tuple[ShownRow, tuple[ParaphraseCandidate, ...]]]:
-        """Yield each row with what the model said."""
+        """Yield each row with the output of the model."""
         unread, place = iter(rows), 0
         while batch := list(islice(unread, self.config.batch_size)):
             keys = [self._key(shown_row, place + index) for index, shown_row in enumerate(batch)]
@@ -135,7 +135,7 @@ class ModelParaphraser:
 
 @dataclass(frozen=True, slots=True)
 class _EndOfLine:
-    """Ends a text where its first line does: what a model goes on to is not used.
+    """Ends a text where its first line does: the rest is not used.
 
     Attributes:
         skipped: tokens of the prompt, before the text.

@@ -44,7 +44,7 @@ class RuleParaphraser:
         lexicon: None for rules only.
         number: paraphrases that are wanted of each row.
         lexical_share: of the rewrites that get one or two other words.
-        results: which programs show a result: those that say so, or all.
+        results: which programs show a result: those that declare it, or all.
         seed: with the row's id it decides all draws.
         names: nodes of S-expressions whose first leaf is no value; its words may change.
     """
@@ -107,7 +107,7 @@ class RuleParaphraser:
 
 
 def shows_result(program: str) -> bool:
-    """Tell whether a program says that it shows something, so that it can be asked for.
+    """Return whether a program says that it shows something, so that it can be asked for.
 
     ThingTalk does, S-expressions do not: "can i have a pizza" is no wish to see one.
 

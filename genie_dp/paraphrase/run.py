@@ -64,7 +64,7 @@ def checks_of(config: ParaphraseConfig) -> CheckConfig:
 
 
 def paraphraser_of(config: ParaphraseConfig, journal: Journal) -> Paraphraser:
-    """Return what makes the paraphrases.
+    """Return the paraphraser.
 
     Raises:
         GenieError: mistakes in rules, lexicon, prompt, model or address.
@@ -147,14 +147,14 @@ _LEXICONS = ("none", "shipped", "wordnet")  # those that are no files
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseResult(Result):
-    """What a run of paraphrasing made.
+    """The result of a run of paraphrasing.
 
     Attributes:
         rows: rows that were read.
         paraphrases: of all of them.
         rows_without: rows that have none.
-        faults: what was wrong with refused ones -> how many.
-        usage: what answers of a service took; empty for other makers.
+        faults: fault of refused ones -> count.
+        usage: the usage of a service; empty for other paraphrasers.
     """
 
     output: str
@@ -167,7 +167,7 @@ class ParaphraseResult(Result):
     notes: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         yield (
             f"{self.paraphrases:,} paraphrases of {self.rows:,} rows -> {self.place} "
             f"({self.seconds:,.1f} s; {self.rows_without:,} rows have none)"
@@ -185,11 +185,11 @@ class ParaphraseResult(Result):
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseBlock:
-    """What was made of some rows.
+    """The paraphrases of some rows.
 
     Attributes:
         lines: paraphrases as JSON, without line ends.
-        made_by: what made each of them.
+        made_by: the maker of each.
         sentences, programs: hashes of each.
         rejects: rows of the reject file.
     """
@@ -499,7 +499,7 @@ _ORDER = (*_SETTINGS[:14], "language", *_SETTINGS[14:])
 
 
 def _usage(config: ParaphraseConfig, usage: Usage) -> dict[str, Any]:
-    """Return what answers took; the cost where prices are given."""
+    """Return the usage of answers; the cost where prices are given."""
     taken: dict[str, Any] = {
         "requests": usage.requests,
         "prompt_tokens": usage.prompt_tokens,

@@ -1,7 +1,7 @@
 """Chooses the synthesized sentences that people are asked to paraphrase (Genie, section 3.2).
 
 Every row has a rank, a hash of the seed and its words; of each function signature the rows with the
-lowest ranks are kept. So the choice depends on what the rows are, not on where they stand, and no
+lowest ranks are kept. So the choice depends on the contents of the rows, not on their order, and no
 more rows are in memory than are kept.
 """
 
@@ -87,7 +87,7 @@ class Relatedness:
     Attributes:
         functions: the signatures by name.
         lineages: skill -> the classes that it extends.
-        categories: skill or function -> the names of what it is about.
+        categories: skill or function -> the names of its topics.
     """
 
     functions: Mapping[str, Signature] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class Relatedness:
         return frozenset(topics | {f"category {category}" for category in named})
 
     def are_related(self, names: Iterable[str], program: str) -> bool:
-        """Tell whether the functions of a program hang together, each with another one."""
+        """Return whether the functions of a program hang together, each with another one."""
         distinct = sorted(set(names))
         if len(distinct) < 2:
             return True
@@ -158,7 +158,7 @@ REASONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SelectionRules:
-    """What is asked of rows and functions.
+    """The requirements on rows and functions.
 
     Attributes:
         kind: function -> "query" or "action"; None if nobody knows it.
@@ -179,7 +179,7 @@ class SelectionRules:
 
 @dataclass(slots=True)
 class SignatureCounts:
-    """What came of one signature: how many rows it had, were left out and were chosen."""
+    """The counts of one signature: how many rows it had, were left out and were chosen."""
 
     sort: Sort
     rows: int = 0
@@ -189,7 +189,7 @@ class SignatureCounts:
 
 @dataclass(slots=True)
 class ChosenRows:
-    """The chosen rows in the order of their ranks, and what came of each signature."""
+    """The chosen rows in the order of their ranks, and the counts of each signature."""
 
     rows: tuple[Example, ...]
     signatures: dict[FunctionNames, SignatureCounts]
@@ -385,7 +385,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(frozen=True, slots=True)
 class SelectResult(Result):
-    """What was chosen.
+    """The result of a choice.
 
     Attributes:
         rows: rows that were read.
@@ -401,7 +401,7 @@ class SelectResult(Result):
     left_out: Mapping[str, int]
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         yield f"{self.chosen:,} of {self.rows:,} sentences -> {self.place}"
         for sort, counts in self.sorts.items():
             yield (
@@ -495,7 +495,7 @@ class ParaphraseSelection(Stage):
 
 
 def rules_of(config: SelectConfig, inputs: Inputs) -> SelectionRules:
-    """Return what a config asks of rows, or raise GenieError for names of nothing."""
+    """Return the requirements of a config on rows, or raise GenieError for names of nothing."""
     library = inputs.library
     signatures = {signature.qualified: signature for signature in library.functions()}
     easy, hard, leave_out = (

@@ -83,7 +83,7 @@ def placeholders(utterance: str) -> tuple[str, ...]:
 
 
 def show(example: Example, values: Mapping[str, str]) -> ShownRow:
-    """Return a row with its example values, marked so that people see what to copy.
+    """Return a row with its example values, marked so that people see which words to copy.
 
     Args:
         values: placeholder -> value; all placeholders of the utterance, or KeyError is raised.
@@ -224,7 +224,7 @@ def _rename_words(text: str, names: Mapping[str, str]) -> str:
 
 
 def same_words(left: str, right: str) -> bool:
-    """Tell whether two utterances have the same words, punctuation at the end aside."""
+    """Return whether two utterances have the same words, punctuation at the end aside."""
     return tokenize(left.rstrip(" .?!")) == tokenize(right.rstrip(" .?!"))
 
 
@@ -326,7 +326,7 @@ class Parts:
         self._unread = _unread(path)
 
     def part(self, start: int, stop: int | None = None) -> Iterator[ShownRow]:
-        """Yield rows start to stop (exclusive); start must not lie before what was read.
+        """Yield rows start to stop (exclusive); start must not lie before the rows already read.
 
         Raises:
             GenieError: as `read_rows` and `from_line`.

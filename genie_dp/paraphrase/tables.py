@@ -39,7 +39,7 @@ def guard_formula(text: str) -> str:
 def guard_sentences(cells: Mapping[str, str]) -> dict[str, str]:
     """Return the cells of a task with its sentences guarded: one may begin with a value.
 
-    What pages show is in the encoded cells, which need no guard.
+    The contents of pages are in the encoded cells, which need no guard.
 
     >>> guard_sentences({"id1": "S1", "sentence1": "@bob may see my files"})
     {'id1': 'S1', 'sentence1': "'@bob may see my files"}
@@ -51,7 +51,7 @@ def guard_sentences(cells: Mapping[str, str]) -> dict[str, str]:
 
 
 def unguard_formula(text: str) -> str:
-    """Return a text without what `guarded` put before it."""
+    """Return a text without the prefix of `guarded`."""
     return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA and len(text) > 1 else text
 
 
@@ -74,7 +74,7 @@ def read_table(path: str, columns: Iterable[str]) -> tuple[tuple[str, ...], list
         columns: those that must be there.
 
     Raises:
-        GenieError: P010, what is no CSV: all rows with too few or too many cells; P011, all columns
+        GenieError: P010, invalid CSV: all rows with too few or too many cells; P011, all columns
             that are missing.
     """
     text = read_text(path)

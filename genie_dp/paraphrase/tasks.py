@@ -1,7 +1,7 @@
 """Tasks for crowd workers: rows of the CSV that Mechanical Turk makes a batch of, and their pages.
 
-What a page shows goes through one column of each sentence, percent-encoded JSON: of letters, digits
-and `%-._~` only, it is the same whether or not a platform escapes what it puts into the page.
+The contents of a page go through one column of each sentence, percent-encoded JSON: of letters,
+digits and `%-._~` only, it is the same whether or not a platform escapes the values of the page.
 """
 
 import json
@@ -111,7 +111,7 @@ def paraphrase_tasks(
 
 
 def _value_cell(value: ShownValue) -> dict[str, Any]:
-    """Return what a page needs to look for a value: how it is shown, and how it may be written."""
+    """Return the data by which a page finds a value: its shown form, and its written forms."""
     ways = forms(value.stem, value.bare)
     if value.text[:1] in ('"', "@", "#") or len(ways) > _MOST_FORMS:
         return {"text": value.text, "forms": []}
@@ -123,7 +123,7 @@ def _value_cell(value: ShownValue) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class VotableParaphrase:
-    """A paraphrase that passed the checks and waits for votes: its id, and what was typed."""
+    """A paraphrase that passed the checks and waits for votes: its id, and its text."""
 
     id: str
     typed: str
@@ -147,7 +147,7 @@ def validation_tasks(
     paraphrases: int = 6,
     seed: int = 0,
 ) -> Iterator[dict[str, str]]:
-    """Yield tasks in which workers say which paraphrases mean the same as the sentence.
+    """Yield tasks in which workers judge which paraphrases mean the same as the sentence.
 
     Among them stand two controls: the sentence itself, and another one that means something else.
     `paraphrasesN` holds the ids in the order shown, with `-` for the controls, whose places, from
@@ -227,7 +227,7 @@ def _skills_of_row(shown_row: ShownRow) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult(Result):
-    """A batch of tasks, and what there is to say of it."""
+    """A batch of tasks, and the notes on it."""
 
     output: str
     tasks: int
@@ -236,7 +236,7 @@ class TaskResult(Result):
     note: str
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         yield self.note
 
 
@@ -322,7 +322,7 @@ class ValidationTasks(Stage):
         return self.config.conflict()
 
     def run(self, output: Output, *, progress: bool | None = None) -> TaskResult:
-        """Write a batch of tasks in which workers vote on what others wrote.
+        """Write a batch of tasks in which workers vote on the texts of others.
 
         Raises:
             GenieError: as `Collect.run`.

@@ -66,9 +66,9 @@ _UNSEEN = frozenset(("Cc", "Cf", "Co", "Cs"))
 
 
 def _seen(text: str) -> str:
-    r"""Return a text without what nobody sees, and with accents that are one with their letters.
+    r"""Return a text without invisible characters, and with composed accents.
 
-    What is copied from web pages has zero-width spaces, soft hyphens and marks of direction, some
+    Text copied from web pages has zero-width spaces, soft hyphens and marks of direction, some
     keyboards give accents of their own; private characters mark places of values in rows.
 
     >>> _seen("sh\u00adow\u200b cafe\u0301\x00")
@@ -251,7 +251,7 @@ class ValueSpan:
 
 @dataclass(frozen=True, slots=True)
 class FoundValues:
-    """What was found of the values of a sentence.
+    """The values found in a sentence.
 
     Attributes:
         spans: where each value stands, from left to right.
@@ -333,7 +333,7 @@ def _places(
 
 
 def _is_quoted(stem: str, words: Words, start: int, end: int, used: set[int]) -> bool:
-    """Tell whether a value stands in quotes of its own, not between those of two others."""
+    """Return whether a value stands in quotes of its own, not between those of two others."""
     if start == 0 or end == len(words) or words[start - 1] not in _QUOTES:
         return False
     if words[end] != words[start - 1] or used & {start - 1, end}:

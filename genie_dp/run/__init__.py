@@ -1,1 +1,1 @@
-"""What every long job needs: files written whole, work folders that resume, workers, pages."""
+"""Tools of long jobs: files written whole, work folders that resume, workers, pages."""

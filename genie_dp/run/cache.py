@@ -1,7 +1,7 @@
 """Skills and templates as they were read and checked before, kept between runs.
 
 Reading the shipped library takes over two seconds, and it rarely changes between two commands. So
-what was read is kept in the user's cache folder with the hashes of all texts that it came from.
+the result is kept in the user's cache folder with the hashes of all texts that it came from.
 It is used again while they and the lists of files in the skill folders are the same, by the same
 version of this package, of Python and of the libraries that parse and inflect.
 
@@ -55,7 +55,7 @@ class Parsed:
     def from_skills(
         cls, skills: Iterable[Path], templates: Iterable[Path], *settings: object
     ) -> "Parsed":
-        """Return the place for what is read from skills and templates with these settings.
+        """Return the place for data read from skills and templates with these settings.
 
         Args:
             skills: folders or files.
@@ -80,7 +80,7 @@ class Parsed:
         return cls(folder / f"{digest[:32]}.pickle", tuple(sorted(names_of_files)))
 
     def load(self) -> Any:
-        """Return what was kept, or None if nothing was or a file has changed."""
+        """Return the kept value, or None if nothing was or a file has changed."""
         content = load_pickled(self.path)
         if content is None:
             return None
@@ -105,7 +105,7 @@ class Parsed:
 
 
 def is_small(sources: Mapping[str, str]) -> bool:
-    """Tell whether texts (file -> text) are so few that keeping what was read saves no time."""
+    """Return whether texts (file -> text) are so few that keeping what was read saves no time."""
     return sum(map(len, sources.values())) < _SMALLEST
 
 
@@ -132,7 +132,7 @@ def load_lark(grammar: str, **options: Any) -> "Lark":
 
 
 def place_in_cache(settings: object, suffix: str) -> Path | None:
-    """Return the file for what depends on these settings and this code; None if none is kept.
+    """Return the file for data that depend on these settings and this code; None if none is kept.
 
     Args:
         settings: plain data whose `repr` tells it from others.
@@ -146,7 +146,7 @@ def place_in_cache(settings: object, suffix: str) -> Path | None:
 
 
 def load_pickled(path: Path | None, shared: Mapping[str, Any] | None = None) -> Any:
-    """Return what a file of the cache holds; None if it is not there, cut short or another's.
+    """Return the contents of a file of the cache; None if it is not there, cut short or another's.
 
     Args:
         shared: name -> object that the content refers to and does not hold.
@@ -170,7 +170,7 @@ def load_pickled(path: Path | None, shared: Mapping[str, Any] | None = None) -> 
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell whether a file is ours: unpickling runs what it says, so nobody else may say it."""
+    """Return whether a file is ours: unpickling runs what it says, so nobody else may say it."""
     return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
@@ -189,7 +189,7 @@ def _fillers(kind: type) -> tuple[Callable[[Any, Any], None], ...]:
 
 @cache
 def _is_frozen(kind: Any) -> bool:
-    """Tell whether a class is a frozen dataclass with slots, which Python itself unpickles slowly.
+    """Return whether a class is a frozen dataclass with slots, which Python unpickles slowly.
 
     It asks for the fields of each object anew: three quarters of the time to load the shipped
     library and its templates (November 2026).
@@ -284,7 +284,7 @@ def _folder() -> Path | None:
 
 @cache
 def _code() -> str:
-    """Return what tells this code from other versions of it, edited ones included."""
+    """Return the key of this version of the code, edited ones included."""
     package = Path(genie_dp.__file__).parent
     stamps = [
         (str(path), path.stat().st_size, path.stat().st_mtime_ns)

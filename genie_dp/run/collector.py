@@ -1,4 +1,4 @@
-"""The garbage collector, which long runs do without: what they hold stays to the end."""
+"""The garbage collector, which long runs do without: their data stay to the end."""
 
 import gc
 from collections.abc import Iterator

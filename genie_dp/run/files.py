@@ -29,7 +29,7 @@ _EXTRAS = {"http": "http", "https": "http", "s3": "s3", "gs": "gcs", "azure": "a
 
 
 def is_url(path: str) -> bool:
-    """Tell whether a path is a URL, for smart-open.
+    """Return whether a path is a URL, for smart-open.
 
     >>> is_url("https://example.com/songs.tsv"), is_url("lists/songs.tsv")
     (True, False)
@@ -44,7 +44,7 @@ def unreadable(path: str, error: Exception, *, code: str) -> Problem:
 
 
 def why_unreadable(path: str, error: Exception) -> str:
-    """Return what is wrong, in words that hold nothing of the file.
+    """Return the message, without any content of the file.
 
     >>> why_unreadable("rows.jsonl", FileNotFoundError(2, "No such file or directory"))
     'No such file or directory'
@@ -63,7 +63,7 @@ def why_unreadable(path: str, error: Exception) -> str:
 
 
 def hint_unreadable(path: str, error: Exception) -> str:
-    """Return what helps.
+    """Return the hint.
 
     >>> hint_unreadable("rows.jsonl.zst", ImportError())
     "pip install 'smart-open[zst]', or unpack it before"
@@ -128,7 +128,7 @@ def open_input_text(path: str, *, newline: str | None = None) -> Iterator[IO[str
 
 
 def sha256_of(path: str | Path) -> str:
-    """Return the SHA-256 of what a file or URL holds, unpacked."""
+    """Return the SHA-256 of the contents of a file or URL, unpacked."""
     digest = hashlib.sha256()
     with open_input(str(path)) as file:
         while block := file.read(1 << 20):
@@ -146,7 +146,7 @@ def hash_of_files(root: Path, paths: Iterable[Path]) -> str:
 
 
 def no_text(error: UnicodeDecodeError, file: str, line: int) -> GenieError:
-    """Return what to say of a line that is no UTF-8."""
+    """Return the message about a line that is no UTF-8."""
     column = len(error.object[: error.start].decode("utf-8", errors="replace")) + 1
     message = f"expected UTF-8 text, got byte 0x{error.object[error.start]:02X}"
     place = Span(file, line, column, line, column + 1)
@@ -175,7 +175,7 @@ def local_target(output: str) -> Path | None:
 
 
 def format_is_plain(output: str) -> bool:
-    """Tell whether an output is not compressed.
+    """Return whether an output is not compressed.
 
     >>> format_is_plain("a.jsonl"), format_is_plain("a.jsonl.gz")
     (True, False)
@@ -293,7 +293,7 @@ class NamedFile(FileIO):
 
     @classmethod
     def open(cls, path: Path, mode: str, shown: Path | None = None) -> BinaryIO:
-        """Return a buffered file to write; `shown` is what its errors call it."""
+        """Return a buffered file to write; `shown` is its name in errors."""
         raw = cls(path, mode)
         raw.shown = str(shown or path)
         return cast("BinaryIO", BufferedWriter(raw))
@@ -306,7 +306,7 @@ class NamedFile(FileIO):
 
 @contextmanager
 def named_trouble(name: str | Path) -> Iterator[None]:
-    """Give a name to what a full disk says in this block, where it names no file."""
+    """Add a name to errors of a full disk in this block, where it names no file."""
     try:
         yield
     except OSError as error:
@@ -359,7 +359,7 @@ def refuse_overlap(
 ) -> None:
     """Refuse an output that is an input or a folder with one in it, or is named twice (D027).
 
-    `--overwrite` is about what an earlier run left; rows that are being read are never meant.
+    `--overwrite` is about the output of an earlier run; rows that are being read are never meant.
 
     Args:
         outputs: files or folders to be written; None, "-" and URLs are ignored.

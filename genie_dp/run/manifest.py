@@ -1,4 +1,4 @@
-"""What lies beside files of rows: manifests, and the ledgers of private rows."""
+"""The files beside files of rows: manifests, and the ledgers of private rows."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ def manifest_of(output: str) -> str:
 
 
 def hashes_of(names: Iterable[str | Path | None]) -> dict[str, str]:
-    """Return the xxh3_128 of what each file or URL holds, unpacked, for a manifest.
+    """Return the xxh3_128 of the contents of each file or URL, unpacked, for a manifest.
 
     Args:
         names: of files; None and "" are ignored.
@@ -65,7 +65,7 @@ def ledger_of(path: Path) -> Path:
 
 
 def files_behind(file: str | Path) -> Iterator[Path]:
-    """Yield a local file, and all that manifests say it was read from, each once."""
+    """Yield a local file, and all its sources by the manifests, each once."""
     waiting, seen = [str(file)], set()
     while waiting:
         name = waiting.pop(0)
@@ -85,14 +85,14 @@ def ledgers_named(file: Path) -> Iterator[Path]:
 
 
 def ledgers_in(manifest: Path) -> list[Path]:
-    """Return the ledgers that a manifest names as those of what was read."""
+    """Return the ledgers that a manifest names as those of its inputs."""
     return [Path(name) for name in _names_in(manifest, PRIVATE)]
 
 
 def provenance(files: Iterable[str]) -> dict[str, list[str]]:
-    """Return what the manifest of rows says of the files that they were read from.
+    """Return the entry for the input files in the manifest of rows.
 
-    Their ledgers are named as well: what is private stays so when the files are moved away.
+    Their ledgers are named as well: private rows stay private when the files are moved away.
     """
     read_from = [name if is_url(name) else str(Path(name).absolute()) for name in files]
     ledgers: dict[str, None] = {}

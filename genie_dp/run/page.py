@@ -16,7 +16,7 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def page_environment(package: str, **filters: Callable[..., Any]) -> Environment:
-    """Return what renders the page of a package: its `pages`, then those that all pages share."""
+    """Return the renderer of the pages of a package: its `pages`, then the shared ones."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(name, "pages") for name in (package, _SHARED)]),
         autoescape=True,
@@ -68,7 +68,7 @@ def number(value: int | None) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; what is not zero is not shown as zero.
+    """Return a share in percent; other values are never shown as zero.
 
     >>> percent(0.25), percent(0.0004), percent(0.0), percent(1.0)
     ('25 %', '< 0.1 %', '0 %', '100 %')

@@ -1,4 +1,4 @@
-"""What every stage takes and gives: where it writes, how it shows progress, what it made."""
+"""The common parts of stages: output, progress and result."""
 
 import functools
 import inspect
@@ -22,13 +22,13 @@ _FIRST_LINE, _NEXT_LINE = 10.0, 30.0  # seconds; of progress where there is no t
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where a stage writes, and what it does with what is there.
+    """Where a stage writes, and its treatment of existing output.
 
     Attributes:
         target: a file, a folder or a URL; "-" is standard output.
-        format: of rows, such as "tsv"; None for what the name says.
+        format: of rows, such as "tsv"; None to infer it from the name.
         resume: go on with a run that was interrupted.
-        overwrite: replace what is there, and start an interrupted run again.
+        overwrite: replace existing output, and start an interrupted run again.
     """
 
     target: str
@@ -37,7 +37,7 @@ class Output:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what excludes each other.
+        """Refuse settings that exclude each other.
 
         Raises:
             GenieError: R041.
@@ -62,7 +62,7 @@ class Output:
         """Refuse files that cannot be written, or exist and are not to be replaced.
 
         Args:
-            others: what is written beside the target; None and "" are ignored.
+            others: the outputs beside the target; None and "" are ignored.
             code, hint: of the error that one exists.
         """
         for target in map(str, filter(None, (self.target, *others))):
@@ -72,7 +72,7 @@ class Output:
                 raise exists_error(path, code=code, hint=hint)
 
     def refuse_or_clear(self) -> None:
-        """Refuse an output that exists (Y022); with `overwrite` clear what an earlier run left.
+        """Refuse an output that exists (Y022); with `overwrite` clear an earlier run.
 
         An interrupted run that is let in goes on, even where its output exists.
         """
@@ -107,7 +107,7 @@ def holds_output(run: Callable[Given, Made]) -> Callable[Given, Made]:
 
 
 class Result:
-    """What a stage made and where; printed, it says so in a few lines."""
+    """The result of a stage and its place; printed, it is a short summary."""
 
     __slots__ = ()
     output: str | None
@@ -125,7 +125,7 @@ class Result:
         return f"{type(self).__name__}({next(self.lines(), '')[:200]})"
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person, beginning with the `findings`."""
+        """Yield the lines of the summary, beginning with the `findings`."""
         raise NotImplementedError
 
     def findings(self) -> Iterator[str]:
@@ -139,12 +139,12 @@ class Result:
 def show_progress(
     rows: Iterable[Row], *, label: str, total: int | None = None, show: bool | None = None
 ) -> Iterator[Row]:
-    """Yield rows, and say on stderr how many went by.
+    """Yield rows, and show their number on stderr.
 
     A terminal gets a bar; elsewhere there is a line now and then, if work takes long.
 
     Args:
-        label: what is being done.
+        label: the step.
         total: how many come, where that is known.
         show: True to show it, False not to; None shows it on a terminal alone.
     """
@@ -183,7 +183,7 @@ class _Pace:
         self.due = time.monotonic() + _FIRST_LINE
 
     def is_due(self) -> bool:
-        """Tell whether a line is due, which is written then."""
+        """Return whether a line is due, which is written then."""
         now = time.monotonic()
         if now < self.due:
             return False
@@ -211,7 +211,7 @@ _LINE = _Line()
 def write_over(text: str, *, show: bool | None = None) -> None:
     """Write over the last line of a terminal; elsewhere, write a line now and then.
 
-    A terminal gets the same text once, so that how often work says it is not told.
+    A terminal gets the same text once, so that the number of messages does not show.
 
     Args:
         text: how far work is; "" where it has ended.

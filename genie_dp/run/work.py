@@ -1,6 +1,6 @@
-"""The work folder of a run: what is made so far lies there, until it is complete and gets its name.
+"""The work folder of a run: output lies there, until it is complete and gets its name.
 
-A step is in the run when its line is in the journal. What is found behind the last line was written
+A step is in the run when its line is in the journal. Output after the last line was written
 by a run that was killed in between, and is cut off.
 """
 
@@ -47,7 +47,7 @@ class WorkFolder:
     Attributes:
         path: the folder.
         files: name -> file to append to.
-        last: what the last step of an interrupted run said of itself; empty at the start.
+        last: the facts of the last step of an interrupted run; empty at the start.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class WorkFolder:
     last: Mapping[str, Any]
 
     def commit(self, **facts: Any) -> None:
-        """Say in the journal that all that was written is in the run, with facts of the step."""
+        """Record in the journal that all output so far is in the run, with facts of the step."""
         for file in self.files.values():
             file.flush()
         sizes = {name: file.tell() for name, file in self.files.items()}
@@ -75,7 +75,7 @@ def open_work(
     """Return a work folder with these files: a new one, or with `resume` as far as it got.
 
     Raises:
-        GenieError: those of `enter_work`; what the journal knows is not there (Y026).
+        GenieError: those of `enter_work`; recorded output is missing (Y026).
     """
     enter_work(path, settings, resume=resume)
     last = last_line(path / JOURNAL) or {}
@@ -132,7 +132,7 @@ def differing(left_settings: Mapping[str, Any], right_settings: Mapping[str, Any
 
 
 def open_cut(path: Path, size: int, *, cut: bool = True) -> BinaryIO:
-    """Return a file to append to, without what the journal does not know; its errors name it.
+    """Return a file to append to, without unrecorded output; its errors name it.
 
     Args:
         path: the file.
@@ -140,7 +140,7 @@ def open_cut(path: Path, size: int, *, cut: bool = True) -> BinaryIO:
         cut: whether the rest goes.
 
     Raises:
-        GenieError: what the journal knows is not there (Y026).
+        GenieError: recorded output is missing (Y026).
     """
     file = NamedFile.open(path, "ab")
     if file.tell() < size:
@@ -156,7 +156,7 @@ def open_cut(path: Path, size: int, *, cut: bool = True) -> BinaryIO:
 
 
 def last_line(journal: Path) -> dict[str, Any] | None:
-    """Return the last whole line of a journal and cut off what is behind it."""
+    """Return the last whole line of a journal and cut off the rest."""
     if not journal.exists():
         return None
     content = journal.read_bytes()
@@ -168,7 +168,7 @@ def last_line(journal: Path) -> dict[str, Any] | None:
 
 
 def refuse_or_clear(target: Path | None, work: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse an output that exists (Y022); with `overwrite` clear what an earlier run left."""
+    """Refuse an output that exists (Y022); with `overwrite` clear an earlier run."""
     # A run that was let in goes on, even if its file is there and its manifest is not.
     goes_on = resume and work.exists()
     if target is not None and target.exists() and not (overwrite or goes_on):
@@ -179,9 +179,9 @@ def refuse_or_clear(target: Path | None, work: Path, *, resume: bool, overwrite:
 
 @contextmanager
 def interruptible(work: Path) -> Iterator[None]:
-    """Say how to go on when the run is interrupted: the work folder stays.
+    """Explain how to go on when the run is interrupted: the work folder stays.
 
-    What a full disk says without a name gets that of the folder.
+    Errors of a full disk without a name get that of the folder.
     """
     try:
         with named_trouble(work):
@@ -292,12 +292,12 @@ def _held_error(target: Path, holder: Mapping[str, Any]) -> GenieError:
 
 @dataclass(frozen=True, slots=True)
 class FolderKind:
-    """How a folder of one command is known, and what is said of one that is another.
+    """The marks of a folder of one command, and the error for other folders.
 
     Attributes:
         file: is in each of them.
         mark: text that this file has.
-        name: what the folder is none of.
+        name: the expected kind of folder.
         code: of the error.
     """
 
@@ -307,7 +307,7 @@ class FolderKind:
     code: str
 
     def has(self, folder: Path) -> bool:
-        """Tell whether a folder is of this kind."""
+        """Return whether a folder is of this kind."""
         file = folder / self.file
         return file.is_file() and self.mark.encode() in file.read_bytes()
 
@@ -320,7 +320,7 @@ GENERATOR = FolderKind("config.json", '"model_type": "genie_dp.generator"', "gen
 def refuse_output(
     output: Path, work: Path, kind: FolderKind, *, resume: bool, overwrite: bool
 ) -> None:
-    """Refuse an output that exists; with `overwrite` clear what an earlier run left.
+    """Refuse an output that exists; with `overwrite` clear an earlier run.
 
     Raises:
         GenieError: it exists (Y022), or would be replaced and is of another kind (its code).

@@ -27,7 +27,7 @@ Answer = Callable[[Body, Any], Any]
 def in_processes(make: Maker[Block], numbers: Sequence[int], jobs: int) -> Iterator[Block]:
     """Yield the blocks of `numbers`, in order, made by `jobs` forked workers.
 
-    Worker i makes every jobs-th block. What `make` closes over is inherited, not copied.
+    Worker i makes every jobs-th block. The closure of `make` is inherited, not copied.
 
     Raises:
         GenieError: a worker was killed (Y012). Other exceptions of a worker are raised again.
@@ -41,7 +41,7 @@ def in_answering_processes(
 ) -> Iterator[tuple[Head, Ask]]:
     """Yield the heads of blocks, whose bodies stay with the workers, and a function to ask them.
 
-    It returns what `answer` returns for the body and its argument, in the worker; until the next
+    It returns the value of `answer` for the body and its argument, in the worker; until the next
     head is yielded.
 
     Raises:
@@ -125,7 +125,7 @@ def _receive_bytes(end: socket, size: int) -> bytearray:
 
 
 def _receive_result(end: socket) -> Any:
-    """Return what a worker made or answered, or raise what it raised."""
+    """Return the result of a worker, or raise its exception."""
     try:
         result = _get(end)
     except (EOFError, ConnectionResetError):

@@ -1,7 +1,7 @@
-"""What people wrote, in one SQLite file: every answer is a transaction that survives a kill.
+"""The answers of people, in one SQLite file: every answer is a transaction that survives a kill.
 
 The file holds the sentences as well, so that an export needs nothing else. It knows nothing of the
-web, nor of what makes a paraphrase good.
+web, nor of the quality of paraphrases.
 """
 
 import json
@@ -94,7 +94,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a worker made of a sentence; no texts if it was skipped."""
+    """The answer of a worker to a sentence; no texts if it was skipped."""
 
     key: int
     row: str
@@ -195,7 +195,7 @@ class AnswerStore:
         return True
 
     def sentence_of(self, worker: str, key: int) -> tuple[str, tuple[str, ...]] | None:
-        """Return the row of a sentence and what the worker wrote; None if it is not theirs."""
+        """Return the row of a sentence and the text of the worker; None if it is not theirs."""
         with self._lock:
             assignment = _assignment(self._connection, worker, key)
             if assignment is None:

@@ -1,4 +1,4 @@
-"""What every request passes before anything looks at it: name, size, token; and headers back."""
+"""The checks that every request passes first: name, size, token; and headers back."""
 
 import asyncio
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def in_words(status: int, why: str) -> Response:
 
 
 class RequestGate:
-    """Wraps an app: refuses what no page of ours would send."""
+    """Wraps an app: refuses requests that no page of ours would send."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class RequestGate:
 
         Args:
             most_bytes: of a request's body.
-            refuse: makes the answer to what is refused, from status and reason.
+            refuse: makes the answer to refused requests, from status and reason.
         """
         self._app = app
         self._hosts = hosts
@@ -135,7 +135,7 @@ class RequestGate:
 
 
 def _is_foreign(headers: Headers) -> bool:
-    """Tell whether a browser says that a form or script of another site sent this."""
+    """Return whether a browser says that a form or script of another site sent this."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return True
     origin = headers.get("origin")

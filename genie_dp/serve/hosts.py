@@ -12,7 +12,7 @@ _LOCAL_NAMES = frozenset({"localhost"})
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address can be reached from this machine only.
+    """Return whether an address can be reached from this machine only.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "box")]
     [True, True, True, False, False]
@@ -41,7 +41,7 @@ class HostRule:
     takes_addresses: bool = False
 
     def accepts(self, header: str) -> bool:
-        """Tell whether a Host header is answered, whatever its port.
+        """Return whether a Host header is answered, whatever its port.
 
         >>> rule = HostRule({"localhost"})
         >>> [rule.accepts(h) for h in ("localhost:80", "127.0.0.1", "[::1]:80", "evil.example", "")]

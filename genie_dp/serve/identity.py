@@ -53,17 +53,17 @@ class Signer:
         return Visitor(mark, worker)
 
     def form_token(self, visitor: Visitor) -> str:
-        """Return what every form of a visitor carries, for no other site knows it."""
+        """Return the token in every form of a visitor, which no other site knows."""
         return self._forms.get_signature(visitor.mark).decode()
 
     def is_form_token(self, visitor: Visitor, token: str) -> bool:
-        """Tell whether a form was made for a visitor."""
+        """Return whether a form was made for a visitor."""
         return self._forms.verify_signature(visitor.mark, token)
 
     def access_token(self) -> str:
-        """Return what the address carries where others in the network could ask."""
+        """Return the token in the address where others in the network could ask."""
         return self._access.get_signature("").decode()
 
     def is_access_token(self, token: str) -> bool:
-        """Tell whether a token lets in."""
+        """Return whether a token lets in."""
         return self._access.verify_signature("", token)

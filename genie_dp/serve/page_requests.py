@@ -1,4 +1,4 @@
-"""What apps with pages do: read forms, and give the files that pages load."""
+"""The common parts of apps with pages: reading forms, and serving the files of pages."""
 
 from urllib.parse import parse_qsl
 

@@ -124,7 +124,7 @@ class ParaphrasePages:
         return self.remember(HTMLResponse(content, status), visitor)
 
     def start(self, visitor: Visitor) -> Response:
-        """Return the page with what comes next: asking for a name, a sentence, or the end."""
+        """Return the page with the next step: asking for a name, a sentence, or the end."""
         if not visitor.worker:
             return self.page(visitor, "name", fault="")
         config = self.config
@@ -141,7 +141,7 @@ class ParaphrasePages:
         notice: str = "",
         status: int = 200,
     ) -> Response:
-        """Return the page with a sentence and what was written of it."""
+        """Return the page with a sentence and its paraphrases."""
         row, before = self.sentence_of(visitor, key)
         count = self.store.sizes.paraphrases
         return self.page(
@@ -158,7 +158,7 @@ class ParaphrasePages:
         )
 
     def sentence_of(self, visitor: Visitor, key: int) -> tuple[ShownRow, tuple[str, ...]]:
-        """Return a sentence of the visitor's and what they wrote of it."""
+        """Return a sentence of the visitor's and their paraphrases."""
         record = self.store.sentence_of(visitor.worker, key) if visitor.worker else None
         if record is None:
             raise HTTPException(404, "This is none of your sentences.")
@@ -185,7 +185,7 @@ class ParaphrasePages:
         return self.remember(RedirectResponse("/", 303), Visitor(visitor.mark))
 
     def send(self, visitor: Visitor, key: int, form: Form, *, wants_json: bool) -> Response:
-        """Keep what was written, or say what must be mended first."""
+        """Keep the paraphrases, or return the faults to mend first."""
         row, before = self.sentence_of(visitor, key)
         following = "/answers" if before else "/"
         is_skipped = form.get("action") == "skip"

@@ -1,4 +1,4 @@
-"""Serving paraphrase tasks as a stage, and exporting what people wrote."""
+"""Serving paraphrase tasks as a stage, and exporting the answers."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ proxy with TLS."""
 
 @dataclass(frozen=True, slots=True)
 class ServeResult(Result):
-    """What a database holds when nobody serves it any more."""
+    """The contents of a database after serving."""
 
     database: str
     answers: int
     workers: int
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         yield f"{_count_answers(self.answers, self.workers)} in {self.database}"
 
 
@@ -140,7 +140,7 @@ def _count_answers(answers: int, workers: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult(Result):
-    """What was exported."""
+    """The result of an export."""
 
     output: str
     assignments: int
@@ -148,7 +148,7 @@ class ExportResult(Result):
     workers: int
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         yield (
             f"{self.assignments:,} assignments with {self.answers:,} answered sentences of "
             f"{self.workers:,} workers -> {self.place}"

@@ -83,14 +83,14 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
 
 
 class FormInput(NamedTuple):
-    """What a form has: a sentence, and the reply whose question it answers."""
+    """The contents of a form: a sentence, and the reply whose question it answers."""
 
     sentence: str
     context: Context | None
 
 
 async def _read_form(request: Request) -> FormInput:
-    """Return what was typed."""
+    """Return the input of a form."""
     fields, context = await read_form(request, _MOST_FIELDS), None
     try:
         if fields.get("program"):

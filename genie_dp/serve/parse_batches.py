@@ -35,7 +35,7 @@ class QueueFullError(Exception):
     """As many sentences wait as may.
 
     Attributes:
-        seconds: after which there will be room, as far as can be told.
+        seconds: after which there will be room, as far as known.
     """
 
     def __init__(self, seconds: float):
@@ -68,7 +68,7 @@ class Batcher:
     """Parses in a thread of its own; whoever submits a sentence gets a future for its reply.
 
     All sentences of a batch are parsed in the same ways: the width of the search may depend on the
-    count, and no reply may depend on what others ask.
+    count, and no reply may depend on the requests of others.
     """
 
     def __init__(self, parser: SentenceParser, config: BatchConfig | None = None):
@@ -86,7 +86,7 @@ class Batcher:
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether sentences are taken."""
+        """Return whether sentences are taken."""
         return self._thread.is_alive() and not self._is_closed
 
     @property
@@ -138,7 +138,7 @@ class Batcher:
             self.batches += 1
 
     def _next(self) -> list[_Item]:
-        """Return what is parsed next; nothing at the end."""
+        """Return the next batch to parse; nothing at the end."""
         with self._changed:
             while True:
                 self._changed.wait_for(lambda: self._waiting or self._is_closed)

@@ -1,4 +1,4 @@
-"""What programs do, in English: made in a thread of its own and kept for the next time."""
+"""Descriptions of programs in English: made in a thread of its own and kept for the next time."""
 
 import asyncio
 import threading
@@ -20,10 +20,10 @@ class ProgramDescriber:
         most: int = _MOST,
         patience: float = _PATIENCE,
     ):
-        """Keep what describes a program; it is called by one thread only.
+        """Keep the describer of programs; it is called by one thread only.
 
         Args:
-            describe: from a program as people write it; None where it cannot be said.
+            describe: from a program as people write it; None where it has no description.
             most: programs that are kept, those asked for last.
             patience: seconds for the programs of a request.
         """
@@ -35,9 +35,9 @@ class ProgramDescriber:
         self._pool = ThreadPoolExecutor(1, "english")
 
     async def describe_all(self, programs: Sequence[str]) -> tuple[str | None, ...]:
-        """Return what each program does; None for what cannot be said, or not in time.
+        """Return the description of each program; None where there is none, or not in time.
 
-        What is begun is finished and kept, so that the next request has it.
+        Work that has begun is finished and kept, so that the next request has it.
         """
         with self._lock:
             sentences = {p: self._known[p] for p in programs if p in self._known}
@@ -65,5 +65,5 @@ class ProgramDescriber:
         return sentence
 
     def close(self) -> None:
-        """End the thread after what it does now."""
+        """End the thread after its current work."""
         self._pool.shutdown(wait=False, cancel_futures=True)

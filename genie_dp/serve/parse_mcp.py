@@ -193,7 +193,7 @@ def serve_stdio(service: ParseService) -> None:
 
 
 def _keep_quiet() -> None:
-    """Keep the library from logging: it may quote what was sent."""
+    """Keep the library from logging: it may quote requests."""
     for name in ("mcp", "sse_starlette"):
         logger = logging.getLogger(name)
         logger.propagate = False

@@ -1,4 +1,4 @@
-"""What the parse service takes and gives, as JSON; the page of the interface shows these."""
+"""The requests and replies of the parse service, as JSON; the page of the interface shows these."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -155,7 +155,7 @@ class Replies(BaseModel):
 
 
 class Counts(BaseModel):
-    """What was done since the start. Nothing that anybody typed is in it."""
+    """The counts since the start. They contain no typed text."""
 
     model_config = _STRICT
 
@@ -168,7 +168,7 @@ class Counts(BaseModel):
 
 
 class RequestLimits(BaseModel):
-    """What a request may have."""
+    """The limits of a request."""
 
     model_config = _STRICT
 
@@ -209,8 +209,8 @@ def shape_of(
     """Return a reply as JSON has it.
 
     Args:
-        english: what each program does; shorter where nobody asked.
-        form: in which the first program is said as well; what it cannot say is refused.
+        english: the descriptions of programs; shorter where not requested.
+        form: the further form of the first program; programs without it are refused.
     """
     outcome = in_form(reply, form) if form else Outcome(None, reply.refused, reply.message)
     padded = english + (None,) * (len(reply.answers) - len(english))

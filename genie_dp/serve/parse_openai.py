@@ -1,7 +1,7 @@
 """A parser as OpenAI's chat completions ask it: tool calls, or a text that says why there are none.
 
-A request holds all that was said. A question of ours is known by its code at the end of a message;
-what came before it is parsed again, so that nothing is kept between requests.
+A request holds the whole conversation. A question of ours is known by its code at the end of a
+message; the messages before it are parsed again, so that nothing is kept between requests.
 """
 
 import json
@@ -45,7 +45,7 @@ _TYPES = {429: "rate_limit_error", 404: "not_found_error"}
 
 
 class CalledFunction(BaseModel):
-    """What was called."""
+    """The called function."""
 
     name: str
 
@@ -58,7 +58,7 @@ class MadeCall(BaseModel):
 
 
 class Message(BaseModel):
-    """What was said before, and last."""
+    """A message of a conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str = ""
@@ -98,7 +98,7 @@ class ChosenFunction(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """What a stream ends with."""
+    """The end of a stream."""
 
     include_usage: bool = False
 
@@ -132,7 +132,7 @@ class ChatRequest(BaseModel):
 
     @property
     def allowed_functions(self) -> Sequence[FunctionDefinition] | None:
-        """Return what may be called; None for any function."""
+        """Return the functions that may be called; None for any."""
         functions = None if self.tools is None else [tool.function for tool in self.tools]
         match self.tool_choice:
             case "none":
@@ -150,7 +150,7 @@ class ChatRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a request says to a parser.
+    """The input of a parser from a request.
 
     Attributes:
         sentences: of the user, each the reply to the question before it; the last is answered.
@@ -162,7 +162,7 @@ class Conversation:
 
 
 def read_conversation(messages: Sequence[Message]) -> Conversation:
-    """Return what is to be answered.
+    """Return the sentences to answer.
 
     >>> said = [("user", "heat it"), ("assistant", "How much? [missing_input]"), ("user", "20")]
     >>> read_conversation([Message(role=role, content=text) for role, text in said]).sentences

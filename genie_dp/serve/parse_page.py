@@ -96,7 +96,7 @@ class ShownAnswer:
 
 
 def show_answer(answer: ParsedAnswer) -> ShownAnswer:
-    """Return an answer with what the page says beside it."""
+    """Return an answer with the texts of the page."""
     percent = int(100 * answer.confidence)
     meaning = answer.tree if answer.calls is None else answer.calls
     written = json.dumps(meaning, ensure_ascii=False, indent=1)
@@ -119,15 +119,15 @@ def page(
     reply: ParsedReply | None = None,
     refusal: Refusal | None = None,
 ) -> str:
-    """Return the demo page, with the answer to what was typed or why there is none.
+    """Return the demo page, with the answer to the input, or the reason why there is none.
 
     Args:
         model: name of the parser.
         most_characters: of a sentence.
         examples: sentences that it knows.
-        functions: what its functions are called.
+        functions: the names of its functions.
         typed: the sentence.
-        reply, refusal: what became of it.
+        reply, refusal: its outcome.
     """
     return _render(
         "parse.html.jinja",
@@ -190,7 +190,7 @@ def docs_page(schema: Mapping[str, Any], address: str) -> str:
 
 
 def _place(shape: str) -> int:
-    """Return where a shape stands on the page of the interface: what is sent comes first."""
+    """Return the order of a shape on the page of the interface: requests come first."""
     return _ORDER.index(shape) if shape in _ORDER else len(_ORDER)
 
 

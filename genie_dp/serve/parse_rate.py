@@ -76,7 +76,7 @@ class Buckets:
 
 
 def network_of(address: str) -> str:
-    """Return what has a bucket: an IPv4 address, or the network of an IPv6 address.
+    """Return the key of a bucket: an IPv4 address, or the network of an IPv6 address.
 
     >>> network_of("192.0.2.7"), network_of("2001:db8:1:2:3::4"), network_of("::ffff:192.0.2.7")
     ('192.0.2.7', '2001:db8:1:2::/64', '192.0.2.7')

@@ -29,7 +29,7 @@ class Refusal:
 
     Attributes:
         status: of HTTP.
-        problem: code, message and hint; its message may quote what was sent, so it is not logged.
+        problem: code, message and hint; its message may quote the request, so it is not logged.
         wait: seconds after which it may be sent again; None where that does not help.
     """
 
@@ -70,7 +70,7 @@ def make_refusal(
 
 
 def of_status(status: int, why: str) -> Refusal:
-    """Return the refusal of what fails before the service sees it.
+    """Return the refusal of a request that fails before the service sees it.
 
     >>> of_status(413, "This is too much at once.").problem.code
     'W002'
@@ -80,12 +80,12 @@ def of_status(status: int, why: str) -> Refusal:
 
 
 def of_wrong_sentence(error: GenieError) -> Refusal:
-    """Return the refusal of what the parser refused."""
+    """Return the refusal of a sentence that the parser refused."""
     return Refusal(422, error.problems[0])
 
 
 def of_failure() -> Refusal:
-    """Return the refusal of what is a mistake of ours."""
+    """Return the refusal for an internal error."""
     hint = "the log of the server says where"
     return Refusal(500, Problem("W009", "the parser failed at this request", hint=hint))
 
@@ -96,7 +96,7 @@ def as_json(refusal: Refusal) -> JSONResponse:
 
 
 def refuse_as_json(status: int, why: str) -> JSONResponse:
-    """Return the answer to what the gate refuses."""
+    """Return the answer to a request that the gate refuses."""
     return as_json(of_status(status, why))
 
 

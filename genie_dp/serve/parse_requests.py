@@ -1,4 +1,4 @@
-"""What all services over HTTP do with a request: its shape, its sender, and how it is refused."""
+"""The common treatment of requests over HTTP: its shape, its sender, and how it is refused."""
 
 import asyncio
 import logging
@@ -38,7 +38,7 @@ class GoneError(Exception):
 
 
 def is_json(request: Request) -> None:
-    """Refuse what is not announced as JSON."""
+    """Refuse requests that are not announced as JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise AnyHTTPException(415, "expected JSON, announced as application/json")
@@ -84,7 +84,7 @@ def add_health(app: FastAPI, service: ParseService) -> None:
         summary="How the service is",
     )
     async def health(response: Response) -> Health:
-        """Return whether sentences are taken, what a request may have, and counts."""
+        """Return whether sentences are taken, the limits of a request, and counts."""
         state = service.health()
         response.status_code = 200 if state.ready else 503
         return state
@@ -154,7 +154,7 @@ def logged_refusal_of(
 
 
 def _wrong_shape(error: RequestValidationError | ValidationError, hint: str) -> Refusal:
-    """Return what is wrong with the fields of a request, without the values that were sent."""
+    """Return the mistakes in the fields of a request, without the values that were sent."""
     first = error.errors()[0]
     kind, place, message = first["type"], first["loc"], first["msg"]
     if isinstance(error, RequestValidationError):

@@ -1,6 +1,6 @@
 """A parser on the web, as a stage: its settings, and serving until somebody stops it.
 
-What serves is imported when it is needed: commands read the settings from here.
+The server is imported when it is needed: commands read the settings from here.
 """
 
 import logging
@@ -39,7 +39,7 @@ class ParseServerConfig:
     """Where a parser is served, and how much it answers.
 
     Attributes:
-        english: whether to say programs in English.
+        english: whether to describe programs in English.
     """
 
     host: str = setting(
@@ -132,10 +132,10 @@ class Api:
     """A way to ask a parser.
 
     Attributes:
-        app: "module:function" of what makes its app, in this folder; "" where it has none.
+        app: "module:function" that makes its app, in this folder; "" where it has none.
         libraries: that it needs besides those of pages.
         extra: which has all of them.
-        address: what a person is told, from the address of the server.
+        address: the message to a person, from the address of the server.
         says_english: whether it may be asked for programs in English.
         has_page: whether it shows sentences to try.
     """
@@ -162,7 +162,7 @@ STDIO_APIS = frozenset({MCP_API})
 
 @dataclass(frozen=True, slots=True)
 class ParseServerResult(Result):
-    """What a server did until it was stopped."""
+    """The result of a server until it was stopped."""
 
     requests: int
     sentences: int
@@ -170,7 +170,7 @@ class ParseServerResult(Result):
     refused: int
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the summary."""
         yield (
             f"{self.requests:,} requests, {self.sentences:,} sentences, {self.known:,} known, "
             f"{self.refused:,} refused"

@@ -72,7 +72,7 @@ def _remarks(shown: ShownRow, text: str, others: Sequence[str], checks: CheckCon
 
 
 def is_refused(found: Sequence[Remarks]) -> bool:
-    """Tell whether anything must be mended before it is kept.
+    """Return whether anything must be mended before it is kept.
 
     >>> is_refused([(Remark("not-english", "..", is_warning=True),), ()])
     False

@@ -1,1 +1,1 @@
-"""A language server for skills and templates: what `genie-dp check` knows, while somebody types."""
+"""A language server for skills and templates: `genie-dp check` while the author types."""

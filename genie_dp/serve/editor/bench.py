@@ -29,10 +29,10 @@ Problems = Mapping[str, tuple[Problem, ...]]
 
 @dataclass(frozen=True)
 class EditorView:
-    """What is known at one moment.
+    """The state of a project at one moment.
 
     Attributes:
-        older: the last library that was whole: in it is still found what is broken now.
+        older: the last library that was whole: names that are broken now are still found in it.
         samples: id of a template -> (words, program) pairs of it; None before the first trial.
     """
 
@@ -54,7 +54,7 @@ class EditorView:
 
     @property
     def units(self) -> Units:
-        """Return the units of the last library that was whole, or of what is left of it."""
+        """Return the units of the last library that was whole, or of its remains."""
         return self.older.units if self.library.skipped else self.library.units
 
     def skills(self) -> Iterator[SkillLibrary]:
@@ -65,17 +65,17 @@ class EditorView:
 
 
 class Bench:
-    """Reads and checks what some documents belong to, again and again.
+    """Reads and checks the project of some documents, again and again.
 
     `view` is the last that is known; another thread may take it at any time.
     """
 
     def __init__(self, sources: Sources, texts: Mapping[str, str]):
-        """Start with nothing read, but for what earlier sessions kept in the cache.
+        """Start with nothing read, but for the cache of earlier sessions.
 
         Args:
-            sources: what is read.
-            texts: real path -> text, of what is open in the editor.
+            sources: the files to read.
+            texts: real path -> text, of the documents open in the editor.
         """
         self.sources, self.texts = sources, texts
         self.language = get_language(sources.language)
@@ -93,7 +93,7 @@ class Bench:
     def check(
         self, documents: Sequence[Path] = (), *, when_read: Callable[[], None] | None = None
     ) -> Problems:
-        """Return all that is wrong or odd now, by file; what has no place is under "".
+        """Return all problems and warnings, by file; those without a place are under "".
 
         Args:
             documents: those that are open; template files that nothing imports count as well.
@@ -148,7 +148,7 @@ class Bench:
             return ""
 
     def keep(self) -> None:
-        """Keep what was read for the next session, if it was read anew."""
+        """Keep the data read for the next session, if they were read anew."""
         if self._kept is not None:
             keep_pickled(self._kept, (self._checker.folders.known, self._checker.files.known))
             self._kept = None
@@ -156,7 +156,7 @@ class Bench:
     # ------------------------------------------------------------------------------ trials
 
     def to_try(self) -> "Trial | None":
-        """Return what is to be tried now; None where nothing is read or nothing changed."""
+        """Return the trial to run now; None where nothing is read or nothing changed."""
         view = self.view
         if view is None:
             return None
@@ -164,7 +164,7 @@ class Bench:
         return trial if trial.digest != self._tried_digest else None
 
     def take(self, tried: TriedTemplates, trial: "Trial") -> None:
-        """Take what came of a trial: sentences for hovers, problems for the next check."""
+        """Take the result of a trial: sentences for hovers, problems for the next check."""
         self._tried, self._tried_digest = (tried, trial.templates), trial.digest
         if self.view is not None:
             self.view = replace(self.view, samples=tried.samples)
@@ -219,9 +219,9 @@ def real_path(file: str | Path) -> str:
 
 
 class Trial:
-    """What is tried apart from the editor, for it takes seconds: every template, with children.
+    """The trial apart from the editor, for it takes seconds: every template, with children.
 
-    Templates that call Python are left out: an editor does not run what somebody opens.
+    Templates that call Python are left out: an editor does not run code of opened files.
 
     Attributes:
         digest: of all texts.
@@ -236,7 +236,7 @@ class Trial:
         self.digest = digest.hexdigest()
 
     def input(self) -> bytes:
-        """Return what `genie_dp.serve.editor.trying` reads."""
+        """Return the input of `genie_dp.serve.editor.trying`."""
         templates = tuple(t for t in self.view.grammar.templates if t.python is None)
         grammar = replace(self.view.grammar, templates=templates, functions={}, sources={})
         library = self.view.library if self.view.language.has_skills else self.view.library.paths

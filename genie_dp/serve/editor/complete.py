@@ -1,4 +1,4 @@
-"""What can be written at a place: categories, functions, parameters, values, settings."""
+"""Completions at a place: categories, functions, parameters, values, settings."""
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class CompletionItem:
     """Something that can be written.
 
     Attributes:
-        label: what is written.
-        detail: what it is, in a few words.
-        insert: what is written where that is more than the label; ${1:..} marks places to fill.
+        label: the text shown.
+        detail: a short description.
+        insert: the inserted text where that is more than the label; ${1:..} marks places to fill.
     """
 
     label: str
@@ -37,14 +37,14 @@ class CompletionItem:
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """What can be written, in place of what was typed of it."""
+    """The completions, and the typed text that they replace."""
 
     items: tuple[CompletionItem, ...]
     typed: str
 
 
 def complete(text: str, offset: int, view: EditorView, *, is_skill: bool) -> Completions:
-    """Return what can be written at a place of a template file, or of a skill.tt."""
+    """Return the completions at a place of a template file, or of a skill.tt."""
     items: Iterable[CompletionItem]
     if is_skill:
         skill_cursor = skill_cursor_at(text, offset)
@@ -114,7 +114,7 @@ def _free_name(category: str, children: Iterable[str]) -> str:
 
 
 def _requests(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
-    """Yield what is asked of a child, or said of a phrase (before `:=`), and its values."""
+    """Yield the conditions on a child, or features of a phrase (before `:=`), and its values."""
     is_feature = all(word.text != ":=" for word in cursor.before)
     values: dict[str, tuple[str, ...]] = dict(FEATURES if is_feature else REQUESTS)
     opening = cursor.inside[-1] if cursor.inside else ()
@@ -190,7 +190,7 @@ def _inputs(function: str, given: Container[str], view: EditorView) -> Iterator[
 
 
 def _anywhere(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
-    """Yield what has a name in a body: children, placeholders, functions, their outputs."""
+    """Yield the names in a body: children, placeholders, functions, their outputs."""
     signatures = view.signatures
     yield from (CompletionItem(n, "child", c) for n, c in cursor.children.items())
     yield from _placeholders(cursor, view)
@@ -293,7 +293,7 @@ def _in_skill(cursor: SkillCursor, view: EditorView) -> Iterator[CompletionItem]
 
 
 def _types(constructor: str, view: EditorView) -> Iterator[CompletionItem]:
-    """Yield types, or what may stand in the brackets of a type such as Measure(..)."""
+    """Yield types, or the arguments of a type such as Measure(..)."""
     match constructor:
         case "Entity":
             kinds = view.older.entity_types.keys() | view.library.entity_types.keys()

@@ -1,4 +1,4 @@
-"""What stands around a place in a template file: where somebody types, and on what they point."""
+"""The context of a place in a template file, for typing and for pointing."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -47,7 +47,7 @@ class Cursor:
 
     Attributes:
         part: of which part of a statement it is; "words" inside of a quoted text, "" in comments.
-        typed: what stands before it of the word at hand.
+        typed: the part of the word before the cursor.
         before: the tokens of the statement before that word, comments left out.
         statement: all tokens of the statement.
         inside: the tokens before each bracket that is open here, the innermost last.
@@ -96,7 +96,7 @@ class Cursor:
         return tuple(dict.fromkeys(name for name in named if name in known))
 
     def function(self, word: Word) -> str:
-        """Return what a word would name as a function: after `for` it may stand by itself."""
+        """Return the function that a word would name: after `for` it may stand by itself."""
         is_alone = word.kind == "name" and self.class_name
         return f"@{self.class_name}.{word.text}" if is_alone else word.text
 
@@ -147,7 +147,7 @@ def _words(text: str, start: int, end: int) -> list[Word]:
 def statement_at(text: str, offset: int) -> tuple[int, int, str]:
     """Return where the statement at a place begins and ends, and the class of a `for` before it.
 
-    What is empty there is one, too.
+    An empty place counts as one, too.
 
     >>> statement_at("for @c.d; NP := 'a' -> b();  VP", 31)
     (29, 31, 'c.d')
@@ -167,7 +167,7 @@ def statement_at(text: str, offset: int) -> tuple[int, int, str]:
 
 
 def cursor_at(text: str, offset: int) -> Cursor:
-    """Return what stands around a place.
+    """Return the context of a place.
 
     >>> cursor = cursor_at("NP := 'a' -> @c.q(b = 1, lev", 28)
     >>> cursor.part, cursor.typed, cursor.call({"@c.q"})
@@ -197,7 +197,7 @@ def _is_closed(comment: Word, offset: int) -> bool:
 
 
 def word_at(text: str, offset: int) -> tuple[Word, Cursor] | None:
-    """Return the token that somebody points at, and what stands before it."""
+    """Return the token that somebody points at, and the token before it."""
     start, end, _ = statement_at(text, offset)
     for word in words_of(text, start, end):
         if word.start <= offset <= word.end and word.kind in _POINTED_AT:

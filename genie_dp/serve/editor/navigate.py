@@ -1,4 +1,4 @@
-"""Where a name is declared and used, and what has to change when it is called otherwise."""
+"""Where a name is declared and used, and the edits of a rename."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -94,7 +94,7 @@ def rename_category(
 
 
 def check_renamable(named: Named, view: EditorView) -> None:
-    """Refuse what cannot be renamed.
+    """Refuse names that cannot be renamed.
 
     Raises:
         GenieError: R070.
@@ -134,7 +134,7 @@ def _of_category(named: Named, file: str, bench: Bench, view: EditorView) -> lis
 
 
 def _of_placeholder(named: Named, file: str, bench: Bench, view: EditorView) -> list[Place]:
-    """Return where a placeholder is said; from there, the parameter that it gives a value to."""
+    """Return the uses of a placeholder; from there, the parameter that it gives a value to."""
     if named.first is not None and named.first != named.place:
         return [(file, named.first)]
     function, _, parameter = named.fills.partition(":")
@@ -174,7 +174,7 @@ def _class_span(name: str, skills: SkillLibrary) -> Span | None:
 
 
 def _name_in(span: Span, name: str, bench: Bench) -> Range:
-    """Return where a name stands in what declares it."""
+    """Return the place of a name in its declaration."""
     source = bench.source(span.file)
     start, end = DocumentText(source).range_of(span)
     match = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])").search(source, start)

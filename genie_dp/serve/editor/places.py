@@ -25,7 +25,7 @@ class DocumentText:
 
     Attributes:
         content: the text.
-        encoding: what an editor counts in a line; most count units of UTF-16.
+        encoding: the unit of columns of the editor; most count units of UTF-16.
     """
 
     content: str

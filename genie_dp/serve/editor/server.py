@@ -1,7 +1,7 @@
-"""The language server: what editors ask, by the protocol of pygls.
+"""The language server: the requests of editors, by the protocol of pygls.
 
-Requests wait until skills and templates were read once; then they are answered from what was known
-last. pygls is imported when a server is made.
+Requests wait until skills and templates were read once; then they are answered from the last state.
+pygls is imported when a server is made.
 """
 
 import re
@@ -41,8 +41,8 @@ def run(find_project: FindProject, *, tcp: int | None = None) -> None:
     """Answer an editor until it goes: over standard input and output, or at a port.
 
     Args:
-        find_project: finds the project of what is in a folder.
-        tcp: the port; for looking into what is said.
+        find_project: finds the project of a folder.
+        tcp: the port; for inspecting the messages.
 
     Raises:
         GenieError: R071, pygls is not installed.
@@ -62,7 +62,7 @@ def run(find_project: FindProject, *, tcp: int | None = None) -> None:
 
 
 def make_server(find_project: FindProject) -> tuple[Any, Editor]:
-    """Return a server of pygls that answers what editors ask, and what it answers from."""
+    """Return a server of pygls that answers editors, and its state."""
     from lsprotocol import types
     from pygls.protocol import LanguageServerProtocol, default_converter
     from pygls.server import LanguageServer
@@ -230,7 +230,7 @@ def _serve_edits(server: Any, editor: Editor) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a request is about.
+    """The subject of a request.
 
     Attributes:
         offset: where in the text.
@@ -245,7 +245,7 @@ class _Asked:
 
     @property
     def name_there(self) -> Named | None:
-        """Return what stands there; None where it is no name."""
+        """Return the name there; None where there is none."""
         return named_at(self.text.content, self.offset, self.view, is_skill=self.is_skill)
 
 
@@ -258,7 +258,7 @@ def _exactly_named(asked: _Asked) -> Named | None:
 
 
 async def _read_request(editor: Editor, params: Any) -> _Asked | None:
-    """Return what a request is about; None where nothing has been read yet."""
+    """Return the subject of a request; None where nothing has been read yet."""
     uri = params.text_document.uri
     session = await editor.session_of(uri)
     view = session.bench.view if session is not None else None
@@ -307,7 +307,7 @@ def format_document(text: str, file: str) -> str:
 def format_text(text: str) -> str:
     r"""Return a text without spaces at ends of lines, with one empty line at most between others.
 
-    It ends with one line end. What it says does not change.
+    It ends with one line end. Its contents do not change.
 
     >>> format_text("\n\nNP := 'a' -> b;  \n\n\n\nVP := 'c' -> d;")
     "NP := 'a' -> b;\n\nVP := 'c' -> d;\n"

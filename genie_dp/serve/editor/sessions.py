@@ -1,4 +1,4 @@
-"""What is open in an editor, checked while it changes: one session for each grammar with skills.
+"""The open documents of an editor, checked while they change: one session a grammar.
 
 Skills and templates are read, and changes are checked, in one thread beside the loop that answers.
 Templates are tried in a process of its own, which may take seconds.
@@ -35,7 +35,7 @@ _TRYING = "genie_dp.serve.editor.trying"
 
 
 class Session:
-    """One bench, with what has to be done on it next.
+    """One bench, with its pending work.
 
     Attributes:
         ready: set once skills and templates were read.
@@ -96,7 +96,7 @@ class Editor:
             self.uris.pop(real, None)
 
     def save(self, uri: str) -> None:
-        """Check anew what a file belongs to, and try its templates."""
+        """Check the project of a file anew, and try its templates."""
         session = self.of_document.get(real_path(path_of(uri) or uri))
         if session is not None:
             session.wants_trial = True
@@ -139,7 +139,7 @@ class Editor:
     # ------------------------------------------------------------------------------ checks
 
     def schedule(self, session: Session, delay: float) -> None:
-        """Check after some silence; what is being checked now is then checked once more."""
+        """Check after some silence; a running check is then repeated."""
         session.is_stale = True
         if session.timer is not None:
             session.timer.cancel()
@@ -189,7 +189,7 @@ class Editor:
         session.ready.set()
 
     def publish(self, session: Session, problems: Problems) -> None:
-        """Show all problems by file; what is open, or had any, is told that it has none."""
+        """Show all problems by file; documents that are open, or had any, get an empty list."""
         by_file: dict[str, list[Problem]] = {}
         for file, of_file in problems.items():
             by_file.setdefault(real_path(file or self._home(session)), []).extend(of_file)
@@ -242,7 +242,7 @@ class Editor:
             self.schedule(session, 0)
 
     async def _in_own_process(self, trial: Trial) -> TriedTemplates | None:
-        """Return what comes of a trial, made in a process that ends when this is cancelled."""
+        """Return the result of a trial, made in a process that ends when this is cancelled."""
         package = str(Path(genie_dp.__file__).parent.parent)
         places = [package, os.environ.get("PYTHONPATH", "")]
         process = await asyncio.create_subprocess_exec(
@@ -265,7 +265,7 @@ class Editor:
         return pickle.loads(output)  # type: ignore[no-any-return]
 
     def stop(self) -> None:
-        """Stop what is being tried."""
+        """Stop the running trial."""
         for process in self.trying:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGTERM)
@@ -274,7 +274,7 @@ class Editor:
 
     @property
     def encoding(self) -> str:
-        """Return what the editor counts in a line."""
+        """Return the unit of columns of the editor."""
         return str(getattr(self.server.workspace.position_encoding, "value", "utf-16"))
 
     def uri_of(self, file: str) -> str:
@@ -298,7 +298,7 @@ class Editor:
         return DocumentText(self.texts[real_path(path_of(uri) or uri)], self.encoding)
 
     def is_writable(self, file: Path) -> bool:
-        """Tell whether a file is the user's: not one that came with the package.
+        """Return whether a file is the user's: not one that came with the package.
 
         In a checkout it is, once the editor has that folder open.
         """
@@ -312,7 +312,7 @@ class Editor:
 
 
 def _tell_bug(task: asyncio.Task[None]) -> None:
-    """Log what a check should never raise, with its traceback; the next change checks again."""
+    """Log an unexpected exception of a check, with its traceback; the next change checks again."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("a check ended early", exc_info=error)
 
@@ -345,7 +345,7 @@ def range_in(text: DocumentText, place: Range) -> Any:
 
 
 async def begin_progress(server: Any, title: str) -> Callable[[str], None]:
-    """Show that work goes on; return what ends that, with a word on what was done."""
+    """Show that work goes on; return the function that ends it, with a short message."""
     from lsprotocol import types
 
     window = server.client_capabilities.window

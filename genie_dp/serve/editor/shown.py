@@ -1,4 +1,4 @@
-"""What is said of the word that somebody points at: types, phrases, example sentences."""
+"""The hover text of a word: types, phrases, example sentences."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _BUILT_IN = {
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a word names.
+    """The object that a word names.
 
     Attributes:
         name: of a function or class, with its "@".
@@ -48,7 +48,7 @@ class Named:
 
 
 def named_at(text: str, offset: int, view: EditorView, *, is_skill: bool) -> Named | None:
-    """Return what the word at a place names; None where it names nothing that we know."""
+    """Return the object named by the word at a place; None where it is unknown."""
     return _in_skill(text, offset) if is_skill else _in_templates(text, offset, view)
 
 
@@ -95,7 +95,7 @@ def _placeholder_in_words(offset: int, cursor: Cursor, view: EditorView) -> Name
 
 
 def _placeholder(name: str, place: Range, cursor: Cursor, view: EditorView) -> Named:
-    """Return what is known of a placeholder: what a lambda says, or what follows from the body."""
+    """Return the type of a placeholder, from a lambda or from the body."""
     fragment = _compile(cursor, view)
     types = dict(fragment.parameters) if fragment is not None else cursor.parameters
     fills = fragment.fills.get(name, "") if fragment is not None else ""
@@ -166,7 +166,7 @@ def _in_skill(text: str, offset: int) -> Named | None:
 
 
 def describe(named: Named, view: EditorView) -> str | None:
-    """Return what is said of it, in Markdown; None where nothing is known."""
+    """Return its hover text in Markdown; None where nothing is known."""
     match named.sort:
         case "category":
             return _category(named.name, view)

@@ -1,4 +1,4 @@
-"""What stands around a place in a skill.tt: where somebody types, and on what they point."""
+"""The context of a place in a skill.tt, for typing and for pointing."""
 
 import re
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ class SkillCursor:
         place: where it is: where a parent class, a member of the class, a parameter, a type, what
             a unit measures, a unit of which another one is so many, the name of an annotation, a
             part of speech stands, or inside of a text; "" elsewhere.
-        typed: what stands before it of the word at hand.
-        last: the token before that word; before a bracket, what it is of.
+        typed: the part of the word before the cursor.
+        last: the token before that word; before a bracket, its owner.
         class_name, function, parameter: the declarations that it is inside of; "" for none.
         annotation: the annotation that it is inside of.
     """
@@ -49,7 +49,7 @@ class SkillCursor:
 
 
 def skill_cursor_at(text: str, offset: int) -> SkillCursor:
-    """Return what stands around a place.
+    """Return the context of a place.
 
     >>> cursor = skill_cursor_at("class @c { query q(out size : Num", 33)
     >>> cursor.place, cursor.function, cursor.parameter, cursor.typed
@@ -73,7 +73,7 @@ def skill_cursor_at(text: str, offset: int) -> SkillCursor:
 
 
 class _SkillReader:
-    """Follows the tokens of a skill.tt; knows what is open at the end of them."""
+    """Follows the tokens of a skill.tt; knows the open constructs at the end of them."""
 
     def __init__(self, typed: str):
         self.typed = typed

@@ -17,12 +17,12 @@ _GRAMMARS = "grammars"
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlaces:
-    """What the project file above a document says.
+    """The settings of the project file above a document.
 
     Attributes:
         file: the project file.
         skills, grammar: folders and files; empty where it names none.
-        problems: why it cannot say so.
+        problems: of the project file.
     """
 
     file: Path
@@ -64,7 +64,7 @@ def find_sources(document: Path, find_project: FindProject) -> DocumentSources:
     The project above it says so, as it does for `genie-dp check`. Without any, the folders do:
     skills beside a folder of grammars, `thingpedia/CLASS/skill.tt` and
     `grammars/LANGUAGE/main.genie`; and so they do for a skill that the project does not name. What
-    is not there is what comes with the package.
+    is missing comes with the package.
     """
     project = find_project(document.parent)
     if project is None or project.problems or _is_foreign(document, project):
@@ -74,7 +74,7 @@ def find_sources(document: Path, find_project: FindProject) -> DocumentSources:
 
 
 def _is_foreign(document: Path, project: ProjectPlaces) -> bool:
-    """Tell whether a document is of a skill that is none of the project's."""
+    """Return whether a document is of a skill that is none of the project's."""
     skill = next((p for p in document.parents if _is_skill(p)), None)
     folders = [folder.resolve() for folder in project.skills]
     return skill is not None and not any(skill.resolve().is_relative_to(f) for f in folders)

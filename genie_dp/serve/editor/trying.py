@@ -1,7 +1,7 @@
 """Tries templates in a process of its own: `python -m genie_dp.serve.editor.trying`.
 
-It reads from standard input what `bench.Trial.input` made, and writes a TriedTemplates. The server
-that starts it is all that it listens to.
+It reads from standard input the value of `bench.Trial.input`, and writes a TriedTemplates. The
+server that starts it is all that it listens to.
 """
 
 import contextlib
