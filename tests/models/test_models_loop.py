@@ -1,16 +1,14 @@
 """Training: what it reaches, that it can be repeated, interrupted, resumed and spread."""
 
 import os
-import signal
 import socket
-import subprocess
-import sys
+import time
 from dataclasses import replace
-from pathlib import Path
+from multiprocessing import get_context
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from genie_dp.errors import GenieError
 from genie_dp.models.loop import (
@@ -22,13 +20,12 @@ from genie_dp.models.loop import (
     checkpoints,
     read_metrics,
 )
-from genie_dp.models.processes import Group
+from genie_dp.models.processes import Group, join
 from genie_dp.models.saved import weights
 from genie_dp.models.search import search
 from genie_dp.models.seq2seq import SteppedTorch
-from tests.models.models_setup import PAIRS, VOCABULARY, batches, network
+from tests.models.models_setup import PAIRS, VOCABULARY, batch, batches, network
 
-ROOT = Path(__file__).parents[2]
 SETTINGS = TrainSettings(TrainingBudget(steps=12), rate=1e-2, log_every=4, checkpoint_every=4)
 
 
@@ -154,61 +151,54 @@ def test_the_newest_checkpoint_is_kept_and_only_a_run_of_its_settings_resumes_it
         trained(folder=tmp_path)
 
 
-PROGRAM = """
-import os, sys, time
-from dataclasses import replace
-from pathlib import Path
-from tests.models.models_setup import *
-from genie_dp.models.loop import *
-from genie_dp.models.processes import join
-from genie_dp.models.saved import weights
-from safetensors.torch import save_file
-folder, steps, hang = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-options = {"dropout": 0.0, "word_dropout": 0.0} if "WORLD_SIZE" in os.environ else {}
-model = network("rnn", **options)
-metrics = MetricsFile(folder / "metrics.jsonl")
-def listen(event):
-    metrics(event)
-    if event["step"] == hang:
-        print("ready", flush=True)
-        time.sleep(600)
-settings = TrainSettings(
-    TrainingBudget(steps=steps), rate=1e-2, log_every=1, checkpoint_every=4, validations=5
-)
-group = join()
-run = Run(model, batches(), settings, listen=listen, group=group,
-          validate=None if steps == 6 else lambda m: Validation(-float(m.loss(batch()).sum())))
-if run.resume(folder / "checkpoints"):
-    metrics.rewind(run.progress.step)
-run.train(folder / "checkpoints")
-if group.rank == 0:
-    save_file(weights(model), str(folder / "end.safetensors"))
-"""
+def train_in(folder, steps, *, hang=None, options=None):
+    """Train with checkpoints, go on where they end; say so at the step at which to hang."""
+    model, group = network("rnn", **(options or {})), join()
+    metrics = MetricsFile(folder / "metrics.jsonl")
+
+    def listen(event):
+        metrics(event)
+        if event["step"] == hang:
+            (folder / "ready").touch()
+            time.sleep(600)
+
+    budget = TrainingBudget(steps=steps)
+    settings = replace(SETTINGS, budget=budget, log_every=1, validations=5)
+    validate = None if steps == 6 else lambda m: Validation(-float(m.loss(batch()).sum()))
+    run = Run(model, batches(), settings, listen=listen, group=group, validate=validate)
+    if run.resume(folder / "checkpoints"):
+        metrics.rewind(run.progress.step)
+    run.train(folder / "checkpoints")
+    if group.rank == 0:
+        save_file(weights(model), str(folder / "end.safetensors"))
 
 
-def started(folder, steps, hang, **environment):
+def started(folder, steps, *, variables=None, **how):
+    """Start training in a process of its own, which has imported all there is here."""
     folder.mkdir(exist_ok=True)
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(folder), str(steps), str(hang)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+
+    def work():
+        os.environ.update(variables or {})
+        train_in(folder, steps, **how)
+
+    process = get_context("fork").Process(target=work)
+    process.start()
+    return process
 
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_weights_bit_for_bit(tmp_path):
-    whole = started(tmp_path / "whole", 15, -1)
-    killed = started(tmp_path / "killed", 15, 11)
-    assert killed.stdout.readline() == "ready\n"
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    killed.stdout.close()
+    whole = started(tmp_path / "whole", 15)
+    killed = started(tmp_path / "killed", 15, hang=11)
+    while not (tmp_path / "killed" / "ready").exists():
+        assert killed.is_alive()
+        time.sleep(0.01)
+    killed.kill()
+    killed.join()
     assert not (tmp_path / "killed" / "end.safetensors").exists()
-    for run in (whole, started(tmp_path / "killed", 15, -1)):
-        run.communicate()
-        assert run.returncode == 0
+    for run in (whole, started(tmp_path / "killed", 15)):
+        run.join()
+        assert run.exitcode == 0
     ends = [load_file(str(tmp_path / name / "end.safetensors")) for name in ("whole", "killed")]
     assert same(*ends)
     told = [read_metrics(tmp_path / name / "metrics.jsonl") for name in ("whole", "killed")]
@@ -220,15 +210,19 @@ def test_a_killed_run_goes_on_to_the_same_weights_bit_for_bit(tmp_path):
 
 @pytest.mark.slow
 def test_two_processes_have_the_losses_of_one(tmp_path):
-    alone = started(tmp_path / "alone", 6, -1, WORLD_SIZE="1")
+    quiet = {"dropout": 0.0, "word_dropout": 0.0}
+    alone = started(tmp_path / "alone", 6, options=quiet)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    both = [started(tmp_path / "both", 6, -1, **place, RANK=str(rank)) for rank in range(2)]
+    both = [
+        started(tmp_path / "both", 6, options=quiet, variables={**place, "RANK": str(rank)})
+        for rank in range(2)
+    ]
     for run in (alone, *both):
-        run.communicate()
-        assert run.returncode == 0
+        run.join()
+        assert run.exitcode == 0
     told = [read_metrics(tmp_path / name / "metrics.jsonl") for name in ("alone", "both")]
     losses = [[event["loss"] for event in events] for events in told]
     assert len(losses[0]) == 6

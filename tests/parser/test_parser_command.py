@@ -1,9 +1,7 @@
 """`genie-dp train` and `genie-dp parse`: folders, cards, interruption, what is shown."""
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -23,6 +21,7 @@ from genie_dp.models.saved import load_model
 from genie_dp.parser.answers import QUESTIONS, TOO_LONG
 from genie_dp.parser.parser import Parser
 from tests.dataset.dataset_rows import row, write
+from tests.forked import start_command
 from tests.models.models_setup import save_tiny_base
 from tests.parser.parser_setup import (
     INBOX,
@@ -81,12 +80,12 @@ def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path):
         "--output", other / "parser",
     ]  # fmt: skip
     words = [str(word) for word in words]
-    process = subprocess.Popen([sys.executable, "cli.py", *words], cwd=ROOT)
+    process = start_command(*words)
     while not list(other.glob(".parser.work/checkpoints/step-*")):
-        assert process.poll() is None
+        assert process.is_alive()
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     assert not (other / "parser").exists()
     assert run(words) == 1
     assert run([*words, "--resume"]) == 0

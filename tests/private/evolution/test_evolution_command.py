@@ -2,9 +2,6 @@
 
 import inspect
 import json
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,6 +16,7 @@ from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior
 from genie_dp.rng import stream
 from genie_dp.rows import read_rows
+from tests.forked import start_command
 from tests.golden import cases
 from tests.synthesis.synthesis_project import GRAMMAR
 
@@ -209,15 +207,13 @@ def test_an_interrupted_run_goes_on_and_pays_each_vote_once(folder, monkeypatch,
 
 @pytest.mark.slow
 def test_a_killed_process_goes_on_and_pays_each_vote_once(folder, monkeypatch):
-    start = (sys.executable, "-c", "from genie_dp.cli import main; main()")
     votes = Path(".made.work/votes")
-    with subprocess.Popen([*start, *words_of("--iterations", 15)]) as process:
-        try:
-            while not (votes / "vote-2.json").exists():
-                assert process.poll() is None
-                time.sleep(0.01)
-        finally:
-            process.send_signal(signal.SIGKILL)
+    process = start_command(*words_of("--iterations", 15))
+    while not (votes / "vote-2.json").exists():
+        assert process.is_alive()
+        time.sleep(0.01)
+    process.kill()
+    process.join()
     assert not Path("made").exists()
     released, drawn, draw = len(list(votes.glob("vote-*.json"))), [], voting.noisy_histogram
     monkeypatch.setattr(voting, "noisy_histogram", lambda *args: drawn.append(1) or draw(*args))

@@ -2,9 +2,6 @@
 
 import json
 import re
-import signal
-import subprocess
-import sys
 import time
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -33,6 +30,7 @@ from genie_dp.private.ledger.guard import refuse_learned, refuse_uncovered
 from genie_dp.private.training.run import digest_of_weights
 from genie_dp.private.training.settings import DPSettings
 from genie_dp.rows import read_rows
+from tests.forked import start_command
 from tests.golden import cases
 from tests.private.generators import generators_setup as setup
 from tests.private.generators.generator_models import gpt2, save_pretrained
@@ -340,15 +338,12 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
 def test_a_killed_run_goes_on_and_costs_once(tmp_path):
     prepare(tmp_path)
     options = ("--epochs", "2/2", "--bands", 2)
-    start = (sys.executable, "-c", "from genie_dp.cli import main; main()", "private")
-    words = [*start, *map(str, setup.words_of(tmp_path, "two-stage", *options))]
-    with subprocess.Popen(words) as process:
-        try:
-            while not any((tmp_path / ".made.work" / "program").glob("step-*")):
-                assert process.poll() is None
-                time.sleep(0.01)
-        finally:
-            process.send_signal(signal.SIGKILL)
+    process = start_command("private", *setup.words_of(tmp_path, "two-stage", *options))
+    while not any((tmp_path / ".made.work" / "program").glob("step-*")):
+        assert process.is_alive()
+        time.sleep(0.01)
+    process.kill()
+    process.join()
     assert not (tmp_path / "made").exists()
     before = ledger(tmp_path).spent()
     assert train(tmp_path, "two-stage", *options, "--resume") == 0
@@ -460,30 +455,25 @@ def test_a_generator_of_s_expressions_is_trained_and_drawn_from(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path, capsys):
-    pytest.importorskip("phonenumbers")
-    from tests.parser import parser_setup
-
-    (tmp_path / "parsing").mkdir()
-    parser = parser_setup.train(tmp_path / "parsing")
+def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(trained, tmp_path, capsys):
     prepare(tmp_path)
     unlabelled = [{"utterance": row["utterance"]} for row in setup.asked(20)]
     setup.write(tmp_path / "private.jsonl", unlabelled)
-    assert train(tmp_path, "two-stage", "--parser", parser, epsilon=2) == 0
+    assert train(tmp_path, "two-stage", "--parser", trained, epsilon=2) == 0
     assert facts_of(tmp_path / "made")["programs of private rows"] == "by a parser"
     assert train(tmp_path, "one-stage", *LEARNED, name="plain", epsilon=2) == 0
     target = tmp_path / "rows.jsonl"
-    words = ("--parser", parser, "--rows", 3, *setup.SHORT, "--output", target)
+    words = ("--parser", trained, "--rows", 3, *setup.SHORT, "--output", target)
     assert command("sample", tmp_path / "plain", *words) == 0
     rows = list(read_rows(str(target)))
     assert rows
     assert all(row.program and row.source == "private" for row in rows)
     # What the parser did not learn, it does not read back: no row is kept, and all are told.
     capsys.readouterr()
-    few = ("--parser", parser, "--rows", 2, "--tries", 8, "--redraws", 1)
+    few = ("--parser", trained, "--rows", 2, "--tries", 8, "--redraws", 1)
     assert sampled(tmp_path, *few, name="kept.jsonl") == []
     told = json.loads((tmp_path / "kept.jsonl.manifest.json").read_text())
-    assert told["parser"] == str(parser)
+    assert told["parser"] == str(trained)
     assert told["rows"] == 0
     assert told["drawn"] == sum(told["dropped"].values()) == 16
     assert "H010" in capsys.readouterr().err
