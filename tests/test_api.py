@@ -23,18 +23,39 @@ from tests.parser import parser_setup
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "examples" / "python").glob("*.py"))
-GMAIL = {"size": 300, "seed": 4, "max_depth": 2, "include": ("@com.gmail.*",)}
+GMAIL = {"size": 120, "seed": 4, "max_depth": 2, "include": ("@com.gmail.*",)}
+
+
+SKILLS = [
+    data_folder("thingpedia") / name
+    for name in ("com.dropbox", "com.github", "com.gmail", "com.twitter", "common")
+]
 
 
 @pytest.fixture(scope="module")
 def grammar():
-    return gd.load_grammar()
+    """Return the shipped templates over a few skills."""
+    return gd.load_grammar(library=SKILLS)
 
 
 @pytest.fixture(scope="module")
 def mail():
     """Return the shipped templates over one skill, which are soon compiled."""
     return gd.load_grammar(library=data_folder("thingpedia") / "com.gmail")
+
+
+@pytest.fixture(scope="module")
+def train_once():
+    """Return a function that trains with the same rows and settings once."""
+    known = {}
+
+    def train(*rows, **settings):
+        key = repr((rows, settings))
+        if key not in known:
+            known[key] = gd.api.train(*rows, **settings)
+        return known[key]
+
+    return train
 
 
 def test_every_public_name_is_there_and_no_other_is_offered():
@@ -62,9 +83,10 @@ def test_rows_of_each_function_are_those_of_its_command(grammar, tmp_path):
     for folder in (synthesize, augment, paraphrase):
         folder.mkdir()
     pairs, source = gd.synthesize(grammar=grammar, **GMAIL), synthesize / "saved.jsonl"
-    options = ["--size", 300, "--seed", 4, "--max-depth", 2, "--include", "@com.gmail.*"]
+    options = ["--size", 120, "--seed", 4, "--max-depth", 2, "--include", "@com.gmail.*"]
+    options += [f"--skills={folder}" for folder in SKILLS]
     result = saved_as_by_the_command(pairs, synthesize, "synthesize", *options)
-    assert 200 < result.rows <= 300
+    assert 80 < result.rows <= 120
     assert str(result).startswith(f"{result.rows} pairs -> {source}")
     made = result.rows
 
@@ -264,11 +286,15 @@ def test_the_examples_of_the_page_on_evaluation_run(trained, tmp_path, monkeypat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_every_script_of_the_examples_runs(script, tmp_path, monkeypatch, capfd):
+def test_every_script_of_the_examples_runs(script, train_once, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", [str(script)])
+    monkeypatch.setattr(gd, "train", train_once)
     code = script.read_text(encoding="utf-8")
     smaller = re.sub(r"size=[\d_]+", "size=100", re.sub(r"steps=\d+", "steps=5", code))
+    skills = [str(folder) for folder in SKILLS]
+    smaller = re.sub(r'(library=|library\(|synthesize\()"shipped"', rf"\1{skills}", smaller)
+    smaller = smaller.replace('grammar("shipped")', f'grammar("shipped", {skills})')
     exec(compile(smaller, script, "exec"), {"__name__": "__main__", "__file__": str(script)})  # noqa: S102
     said = capfd.readouterr()
     assert said.out
