@@ -8,9 +8,11 @@ import pytest
 
 from genie_dp.cli import run
 from genie_dp.importers.skeletons import write_files
+from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.templates.cache import load_inputs
+from tests.synthesis.synthesis_setup import FEW
 
 
 @pytest.fixture(autouse=True)
@@ -90,11 +92,14 @@ def test_names_that_no_function_can_have_are_refused(names, capsys):
 
 
 @pytest.mark.slow
-def test_a_new_grammar_serves_the_shipped_skills(capsys):
+def test_a_new_grammar_serves_shipped_skills(capsys):
     assert run(["new", "grammar", "formal"]) == 0
     assert Path("grammars/formal/main.genie").is_file()
-    assert run(["check", "--grammar", "grammars/formal"]) == 0
-    assert " 0 errors" in capsys.readouterr().out
+    skills = [f"--skills={data_folder('thingpedia') / name}" for name in FEW]
+    assert run(["check", "--grammar", "grammars/formal", *skills]) == 0
+    shown = capsys.readouterr().out
+    assert f"{len(FEW) - 1} skills" in shown  # one folder has the types that they share
+    assert " 0 errors" in shown
 
 
 @pytest.mark.parametrize("what", ["project", "skill", "grammar"])
