@@ -49,9 +49,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they use; shorten laws in profile "quick".
+    """Mark tests by what they use; shorten laws in profiles "ci" and "quick".
 
-    A law that asks for a number of examples of its own gets its share of them, at least five.
+    A law that asks for more examples than the profile has gets its share of them, at least five.
     """
     few_examples = settings.default.max_examples
     for item in items:
@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif folder[:2] == ("tests", "benchmarks"):
             item.add_marker(pytest.mark.benchmarks)
         law = getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None)
-        if PROFILE == "quick" and law is not None and law.max_examples > few_examples:
+        if PROFILE != "dev" and law is not None and law.max_examples > few_examples:
             few = max(5, law.max_examples * few_examples // 100)
             item.obj._hypothesis_internal_use_settings = settings(law, max_examples=few)
 
