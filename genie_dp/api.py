@@ -143,7 +143,7 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
     """
     from genie_dp.dataset.split import Split, SplitRows, assign
 
-    return SplitRows(assign(config_of(Split, settings), [rows_of(one) for one in rows]))
+    return SplitRows(assign(config_of(Split, settings), [rows_of(part) for part in rows]))
 
 
 @takes_settings("genie_dp.paraphrase.config.ParaphraseConfig", without=("number",))
@@ -231,7 +231,7 @@ def augment(
         values=None if values is None else Path(values), widen=widen, lexicon=lexicon,
         on_error=on_error,
     )  # fmt: skip
-    return _rows_made_of([rows_of(one) for one in rows], stage, "augmented", progress)
+    return _rows_made_of([rows_of(part) for part in rows], stage, "augmented", progress)
 
 
 @takes_settings("genie_dp.parser.config.ParserConfig", without=_OF_TRAIN)
@@ -293,7 +293,7 @@ def train(
 
     check_names(ParserConfig, settings, without=_OF_TRAIN)
     settings_model = read_settings(ParserConfig, Located.of(settings), code="N002")
-    learned = [rows_of(one) for one in rows]
+    learned = [rows_of(part) for part in rows]
     checked = None if validation is None else _rows_or_skills(validation)
     if checked is not None:
         settings_model["validation"] = checked if isinstance(checked, str) else checked.file()
@@ -302,7 +302,7 @@ def train(
     if prior is not None:
         settings_model["prior"] = str(prior)
     stage = Train(
-        inputs=tuple(one.file() for one in learned), recipe=Path(recipe) if recipe else None,
+        inputs=tuple(part.file() for part in learned), recipe=Path(recipe) if recipe else None,
         given=settings_model, load_library=lambda name: files.library_from(library, language=name),
         load_templates=None if grammar is None else partial(_grammar, grammar),
         language=language, spent=spent, licence=licence, device=device, threads=threads, jobs=jobs,
@@ -464,7 +464,9 @@ def coverage(
     if isinstance(sentences, str | Path):
         rows = stage.coverage_rows(name, inputs)
     else:
-        rows = [stage.as_row(one, number, inputs) for number, one in enumerate(sentences, start=1)]
+        rows = [
+            stage.as_row(text, number, inputs) for number, text in enumerate(sentences, start=1)
+        ]
     sources = (name,) if name else ()
     return stage.run(
         config, inputs, rows, sources=sources, names=names, jobs=jobs, progress=progress
@@ -519,8 +521,8 @@ def _rows_made_of(inputs: Sequence[Rows], stage: Any, about: str, progress: bool
         private = private_inputs(names)
         ready = replace(stage, inputs=names, private=private.fields(), jobs=jobs)
         result = ready.run(output, progress=progress)
-        made: Result = replace(result, notes=(*result.notes, *private.lines()))
-        return made
+        annotated: Result = replace(result, notes=(*result.notes, *private.lines()))
+        return annotated
 
     return Rows(None, about, sources=[name for rows in inputs for name in rows.sources], save=save)
 

@@ -406,9 +406,9 @@ class _WordFileReader:
     def check_lines(self) -> None:
         """Report sections with too few or too many lines."""
         for name, count in _LINES.items():
-            found = len(self.read.get(name, ()))
-            if found not in (0, count):
-                self.tell(f"expected {count} lines of {name}, got {found}", 1, "", "one for each")
+            size = len(self.read.get(name, ()))
+            if size not in (0, count):
+                self.tell(f"expected {count} lines of {name}, got {size}", 1, "", "one for each")
 
 
 def _is_pattern(name: str) -> bool:
@@ -434,12 +434,12 @@ def read_words(file: Path | str, *, language: str) -> Words:
     if reader.problems:
         raise GenieError(reader.problems, sources={str(file): text})
     sections: dict[str, Any] = {}
-    for one in fields(Words):
-        section = reader.read.get(one.name.replace("_", " "))
+    for section_field in fields(Words):
+        section = reader.read.get(section_field.name.replace("_", " "))
         if section is not None:
-            kind = one.metadata["kind"]
+            kind = section_field.metadata["kind"]
             shape: Any = {"words": frozenset, "entries": dict}.get(kind, tuple)
-            sections[one.name] = shape(section)
+            sections[section_field.name] = shape(section)
     return Words(language, language == DEFAULT, **sections)
 
 

@@ -230,8 +230,8 @@ def _window(values: ValueList, operator: str, config: AugmentConfig) -> Draw:
     """Return a draw of some words of a value: from its start or end, where that is asked."""
     whole, longest = _whole(values), config.max_window
     at_start, at_end = operator in _START, operator in _END
-    known = config.place.words
-    small = _SMALL if known.has_grammar else known.function_words
+    locale_words = config.place.words
+    small = _SMALL if locale_words.has_grammar else locale_words.function_words
 
     def draw(rng: Random) -> str:
         words: list[str] = []

@@ -41,11 +41,11 @@ def made_texts(words: Words) -> ValueList:
     """
     rng = stream(0, "made texts")
     sentences = [s.split() for pattern in words.everyday for s in sentences_of(pattern)]
-    known = sorted({word for s in sentences for word in s} | words.verbs | words.function_words)
-    known, articles = [word for word in known if word.isalpha()], sorted(words.articles)
-    if not known:
+    pool = sorted({word for s in sentences for word in s} | words.verbs | words.function_words)
+    pool, articles = [word for word in pool if word.isalpha()], sorted(words.articles)
+    if not pool:
         return value_list("made", "", ())
-    following = _letters_after(known)
+    following = _letters_after(pool)
     texts: list[str] = []
     for _ in range(_TEXTS):
         if sentences and rng.random() < _SAID:
@@ -55,7 +55,7 @@ def made_texts(words: Words) -> ValueList:
             texts.append(" ".join(sentence[start : start + size]))
             continue
         sentence_words = [
-            _invent_word(following, rng) if rng.random() < _INVENTED else rng.choice(known)
+            _invent_word(following, rng) if rng.random() < _INVENTED else rng.choice(pool)
             for _ in range(1 + int(rng.random() * 4))
         ]
         if articles and rng.random() < _ARTICLE:

@@ -73,12 +73,12 @@ class Speech:
         """Return whether there is a word: in a dictionary, or without one in a sentence."""
         if self.words.has_grammar:
             return is_english_word(word)
-        known = self.words
+        locale_words = self.words
         return (
             word in tokens
-            or word in known.function_words
-            or word in known.verbs
-            or word in known.negations
+            or word in locale_words.function_words
+            or word in locale_words.verbs
+            or word in locale_words.negations
         )
 
 
@@ -290,28 +290,24 @@ def _fill(sentence: Carrier, words: list[str], rng: Random) -> None:
 
 
 def _fill_start(sentence: Carrier, words: list[str], rng: Random) -> None:
-    known, tokens = sentence.speech.words, sentence.tokens
-    is_polite = any(tokens[: len(x)] == x for x in map(_split, known.polite_starts))
+    locale_words, tokens = sentence.speech.words, sentence.tokens
+    is_polite = any(tokens[: len(x)] == x for x in map(_split, locale_words.polite_starts))
     is_request = rng.random() < 0.7 and not is_polite and sentence.speech.is_command(tokens)
-    start = _one_of(known.requests if is_request else known.greetings, rng)
+    start = _one_of(locale_words.requests if is_request else locale_words.greetings, rng)
     words[0] = f"{start} {words[0]}".strip()
 
 
-def _split(phrase: str) -> tuple[str, ...]:
-    return tuple(phrase.split(" "))
-
-
 def _fill_end(sentence: Carrier, words: list[str], rng: Random) -> None:
-    known, tokens, last = sentence.speech.words, sentence.tokens, len(words) - 1
-    if not set(known.thanks).isdisjoint(tokens):
+    locale_words, tokens, last = sentence.speech.words, sentence.tokens, len(words) - 1
+    if not set(locale_words.thanks).isdisjoint(tokens):
         if words[0] == tokens[0]:
-            words[0] = f"{_one_of(known.greetings, rng)} {words[0]}".lstrip()
+            words[0] = f"{_one_of(locale_words.greetings, rng)} {words[0]}".lstrip()
         return
     ending = _one_of(_endings(sentence, words[0], rng), rng)
-    please = (*known.pleases, "")[0]
-    if ending in known.pleases and (please in tokens or please in words[0]):
-        ending = (*known.thanks, "")[-2 if known.thanks else -1]
-    if tokens[last] == "?" and ending in known.after_questions:  # "is it on ? thanks"
+    please = (*locale_words.pleases, "")[0]
+    if ending in locale_words.pleases and (please in tokens or please in words[0]):
+        ending = (*locale_words.thanks, "")[-2 if locale_words.thanks else -1]
+    if tokens[last] == "?" and ending in locale_words.after_questions:  # "is it on ? thanks"
         words[last] = f"{words[last]} {ending}".strip()
     elif tokens[last] in PUNCTUATION and last:  # "..., please ."
         words[last] = f"{ending} {words[last]}".strip()
@@ -319,18 +315,22 @@ def _fill_end(sentence: Carrier, words: list[str], rng: Random) -> None:
         words[last] = f"{words[last]} {ending}".strip()
 
 
+def _split(phrase: str) -> tuple[str, ...]:
+    return tuple(phrase.split(" "))
+
+
 def _endings(sentence: Carrier, first: str, rng: Random) -> Sequence[str]:
     """Return possible ends of a sentence; `first` is its first word, with additions."""
-    known, tokens = sentence.speech.words, sentence.tokens
+    locale_words, tokens = sentence.speech.words, sentence.tokens
     last = len(tokens) - 1 - (tokens[-1] in PUNCTUATION)
     is_value = last in sentence.fixed or is_mark(tokens[last])
     if is_value or rng.random() < 0.5 or not sentence.speech.is_command(tokens):
-        return known.endings
-    if rng.random() < 0.4 and known.later.isdisjoint(tokens):
-        return known.at_once
+        return locale_words.endings
+    if rng.random() < 0.4 and locale_words.later.isdisjoint(tokens):
+        return locale_words.at_once
     # "let me know .. for me", "could you lock it, will you": said twice.
-    is_polite = not known.polite.isdisjoint((*tokens, *first.split(" ")))
-    return known.endings if is_polite else known.command_endings
+    is_polite = not locale_words.polite.isdisjoint((*tokens, *first.split(" ")))
+    return locale_words.endings if is_polite else locale_words.command_endings
 
 
 def _one_of(phrases: Sequence[str], rng: Random) -> str:

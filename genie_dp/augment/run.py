@@ -584,11 +584,13 @@ def _engine(stage: Augment, own: OwnLists, inputs: Sequence[AugmentFile]) -> Aug
     words: SynonymLexicon | None = None
     if config.reword or config.reword_synthetic:
         words = lexicon_named(_lexicon_of(stage))
-    known = config.place.words
-    made = NO_LIST if known.has_grammar else made_texts(known)
+    locale_words = config.place.words
+    texts = NO_LIST if locale_words.has_grammar else made_texts(locale_words)
     return AugmentEngine(
         config,
-        LibraryValues(skills, lists, widen=stage.widen, shipped=known.has_grammar, made=made),
+        LibraryValues(
+            skills, lists, widen=stage.widen, shipped=locale_words.has_grammar, made=texts
+        ),
         get_language(stage.language),
         library,
         words,

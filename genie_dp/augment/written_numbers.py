@@ -313,15 +313,15 @@ def units_of(
             for own in units.of_base(base)
             if own.name not in SHIPPED
         )
-    named = tuple(other for other in SHIPPED.of_base(base) if other.words)
+    named = tuple(candidate for candidate in SHIPPED.of_base(base) if candidate.words)
     if not unit.is_classic:
         return tuple(
-            other
-            for other in named
-            if other == unit or (unit.family and other.family == unit.family)
-            if Decimal(1) / _MOST_APART <= other.factor / unit.factor <= _MOST_APART
+            candidate
+            for candidate in named
+            if candidate == unit or (unit.family and candidate.family == unit.family)
+            if Decimal(1) / _MOST_APART <= candidate.factor / unit.factor <= _MOST_APART
         )
-    classic = tuple(other for other in named if other.is_classic)
+    classic = tuple(candidate for candidate in named if candidate.is_classic)
     for parts, fitting in _HINTS.get(base, ()):
         if is_named(parameter, parts):
             return tuple(unit for unit in classic if unit.name in fitting)

@@ -145,15 +145,15 @@ def compare(old: ComparedDataset, new: ComparedDataset, *, shown: int = SHOWN) -
     both = np.intersect1d(sentences[0], sentences[1], assume_unique=True)
     changed = np.intersect1d(np.union1d(only[0], only[1]), both)
     examples = []
-    for side, other in ((old, new), (new, old)):
+    for side, opposite in ((old, new), (new, old)):
         alone = np.setdiff1d(side.sentences, both)
-        shapes = _most_frequent(as_hashes(side.counts.bare), as_hashes(other.counts.bare), shown)
+        shapes = _most_frequent(as_hashes(side.counts.bare), as_hashes(opposite.counts.bare), shown)
         examples.append(_Wanted(frozenset(changed.tolist()), _lowest(alone, shown), shapes))
         examples[-1].find(side)
     return {
-        "rows": {**_sizes(old, new), "same": same_rows},
+        "rows": {**_pair([len(side.counts.sentences) for side in (old, new)]), "same": same_rows},
         "sentences": {
-            **_pair([len(found) for found in sentences]),
+            **_pair([len(texts) for texts in sentences]),
             "same": len(both) - len(changed),
             "changed": len(changed),
         },
@@ -163,17 +163,13 @@ def compare(old: ComparedDataset, new: ComparedDataset, *, shown: int = SHOWN) -
         ),
         "functions": _functions(described),
         **{
-            name: _paired_counts([_plain_counts(one[name]) for one in described])
+            name: _paired_counts([_plain_counts(side_counts[name]) for side_counts in described])
             for name in _TABLES
         },
         "changed": _changed_sentences(*examples),
-        "only_sentences": _pair([one.sentences_alone() for one in examples]),
-        "only_programs": _pair([one.programs_alone() for one in examples]),
+        "only_sentences": _pair([sample.sentences_alone() for sample in examples]),
+        "only_programs": _pair([sample.programs_alone() for sample in examples]),
     }
-
-
-def _sizes(old: ComparedDataset, new: ComparedDataset) -> Json:
-    return _pair([len(side.counts.sentences) for side in (old, new)])
 
 
 def _pair(values: Iterable[Any]) -> Json:
@@ -199,13 +195,13 @@ def _paired_counts(counts: list[Mapping[str, int]]) -> list[Json]:
         names = dict.fromkeys(sorted(names, key=int))
     elif list(counts[0]) != list(counts[1]):  # else in the order that both have
         names = dict.fromkeys(sorted(names))
-    return [{"name": n, **_pair([one.get(n, 0) for one in counts])} for n in names]
+    return [{"name": n, **_pair([side_counts.get(n, 0) for side_counts in counts])} for n in names]
 
 
 def _functions(told: list[Json]) -> list[Json]:
     """Return rows by function, those whose share moved the most first."""
-    totals = [one["totals"]["rows"] for one in told]
-    function_counts = _paired_counts([_plain_counts(one["functions"]) for one in told])
+    totals = [facts["totals"]["rows"] for facts in told]
+    function_counts = _paired_counts([_plain_counts(facts["functions"]) for facts in told])
     for item in function_counts:
         item |= {
             f"{side}_share": item[side] / total if total else 0.0
@@ -399,7 +395,7 @@ class Diff(ReportStage):
             raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
         private = private_inputs([self.old, self.new])
         compared = compare(old, new, shown=self.show)
-        told = {
+        result = {
             **private.fields(),
             "title": self.title or f"{Path(self.old).name} and {Path(self.new).name}",
             "version": __version__,
@@ -409,15 +405,15 @@ class Diff(ReportStage):
         }
         if self.html:
             with open_text(self.html) as out:
-                out.write(render_page(told, shown=self.show))
+                out.write(render_page(result, shown=self.show))
         names_json = output.format is None and output.target.endswith(".json")
         with open_text(output.target) as out:
             if output.format == "json" or names_json:
-                json.dump(told, out, indent=2, ensure_ascii=False)
+                json.dump(result, out, indent=2, ensure_ascii=False)
                 out.write("\n")
             else:
-                out.writelines(f"{line}\n" for line in text_of(told, shown=self.show))
-        return DiffResult(told, tuple(name for name in targets if name != "-"), private)
+                out.writelines(f"{line}\n" for line in text_of(result, shown=self.show))
+        return DiffResult(result, tuple(name for name in targets if name != "-"), private)
 
     def exit_code_for(self, result: DiffResult) -> int:
         """Return 1 where that is asked for and there is a difference."""
@@ -481,8 +477,10 @@ def _titled_lines(title: str, items: list[str], shown: int) -> Iterator[str]:
 
 def _changed_lines(item: Mapping[str, Any]) -> str:
     lines = [item["utterance"]]
-    for sign, side, other in (("-", "old", "new"), ("+", "new", "old")):
-        lines += [f"    {sign} {program}" for program in item[side] if program not in item[other]]
+    for sign, side, opposite in (("-", "old", "new"), ("+", "new", "old")):
+        lines += [
+            f"    {sign} {program}" for program in item[side] if program not in item[opposite]
+        ]
     return "\n".join(lines)
 
 
@@ -511,8 +509,4 @@ def _bin_counts(items: list[Json]) -> list[Json]:
         bin_counts({item["name"]: item[side] for item in items}, _MOST_BINS)
         for side in ("old", "new")
     ]
-    return _paired_bins(bins)
-
-
-def _paired_bins(bins: list[dict[str, int]]) -> list[Json]:
     return [{"name": name, **_pair([side_bins[name] for side_bins in bins])} for name in bins[0]]

@@ -81,7 +81,7 @@ def _schema(schema: Mapping[str, Any]) -> str:
     if "items" in schema:
         parts.append(f"items:{_schema(schema['items'])}")
     if properties := schema.get("properties"):
-        of_names = (f"{name}:{_schema(one)}" for name, one in _in_order(properties))
+        of_names = (f"{name}:{_schema(part)}" for name, part in _in_order(properties))
         parts.append(f"properties:{{{','.join(of_names)}}}")
     if required := schema.get("required"):
         parts.append(f"required:{_value(required)}")

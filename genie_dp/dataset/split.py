@@ -547,7 +547,7 @@ def assign(
     Raises:
         GenieError: those of `run`, but for the output's.
     """
-    given = [one if isinstance(one, tuple) else _file_of(one) for one in inputs]
+    given = [item if isinstance(item, tuple) else _file_of(item) for item in inputs]
     sources = [source for source, _ in given]
     hashes = RowHashes(config)
     hashes.add(show_progress(_scan_all(sources), label="reading", show=progress))

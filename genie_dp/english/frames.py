@@ -152,7 +152,7 @@ class _FrameReader:
         column = start + len(side) - len(side.lstrip())
         span = Span(self.file, number, column + 1, number, column + 1 + len(side.strip()))
         frame = PhraseFrame(words, phrase == side.strip(), span)
-        first = next((one for one in (*self._sides[0], *self._sides[1])), frame)
+        first = next((earlier for earlier in (*self._sides[0], *self._sides[1])), frame)
         if sorted(frame.places) != sorted(first.places):
             message = f"places {' '.join(frame.places) or 'none'}"
             hint = f"the first frame of the paragraph has {' '.join(first.places) or 'none'}"
@@ -272,11 +272,11 @@ class FrameSet:
         for number in sorted(numbers):
             for match in self._rules_of(number, pairing).fitting(text, keys):
                 for output in match.compiled.outputs:
-                    said = _replace_match(match, output.parts, sentence)
-                    said = tuple(with_articles(" ".join(said), text).split(" "))
-                    if said not in seen:
-                        seen.add(said)
-                        yield _replace_match(match, output.parts, typed) if typed else said
+                    rewritten = _replace_match(match, output.parts, sentence)
+                    rewritten = tuple(with_articles(" ".join(rewritten), text).split(" "))
+                    if rewritten not in seen:
+                        seen.add(rewritten)
+                        yield _replace_match(match, output.parts, typed) if typed else rewritten
 
 
 @lru_cache(maxsize=8)
@@ -319,11 +319,11 @@ def _rules(meanings: Iterable[Meaning], pairs_of: _Pairing) -> Iterator[RewriteR
         of_meaning = (*meaning.same, *meaning.opposite)
         for index, (frame, others) in enumerate(pairs_of(meaning)):
             excluded = _of_longer_frames(frame, of_meaning)
-            asked: dict[tuple[bool, frozenset[str]], list[PhraseFrame]] = {}
-            for other in others:
-                key = not _keeps_end(frame, other), _singular_places(other)
-                asked.setdefault(key, []).append(other)
-            for kind, ((is_short, singular), outputs) in enumerate(asked.items()):
+            requests: dict[tuple[bool, frozenset[str]], list[PhraseFrame]] = {}
+            for longer in others:
+                key = not _keeps_end(frame, longer), _singular_places(longer)
+                requests.setdefault(key, []).append(longer)
+            for kind, ((is_short, singular), outputs) in enumerate(requests.items()):
                 yield RewriteRule(
                     id=f"{_GROUP}/{_slug(frame)}-{number}-{index}-{kind}",
                     pattern=tuple(
@@ -372,9 +372,9 @@ def _of_longer_frames(
     """
     fixed = {word for word in frame.words if word not in PLACES}
     fillers: dict[str, dict[WordCondition, None]] = {}
-    for other in others:
-        if len(other.words) > len(frame.words) and fixed.issubset(other.words):
-            for place, before, after in _taken_in(frame.words, other.words):
+    for longer in others:
+        if len(longer.words) > len(frame.words) and fixed.issubset(longer.words):
+            for place, before, after in _taken_in(frame.words, longer.words):
                 for name, words in (("starts", before), ("ends", after)):
                     if words:
                         condition = WordCondition(name, (" ".join(words),), negated=True)
@@ -475,4 +475,4 @@ def _other_side(meaning: Meaning) -> Iterator[_Pair]:
 
 def _others(frames: Iterable[PhraseFrame], written: Sequence[PhraseFrame]) -> Iterator[_Pair]:
     for frame in frames:
-        yield frame, tuple(other for other in written if other is not frame)
+        yield frame, tuple(partner for partner in written if partner is not frame)

@@ -101,7 +101,11 @@ def coverage_rows(source: str, inputs: Inputs, *, format: str | None = None) -> 
             for number, line in lines
             if line.strip()
         ]
-    elif format is None and path.is_dir() and _has_evaluation(path):
+    elif (
+        format is None
+        and path.is_dir()
+        and (any(path.glob(EVALUATION_FILE)) or any(path.glob(f"*/{EVALUATION_FILE}")))
+    ):
         rows = list(evaluation_rows(evaluation_files([path]), language, library))
     elif format is None and is_evaluation(path):
         rows = list(evaluation_rows([path], language, library, needs_program=False))
@@ -125,10 +129,6 @@ def as_row(given: Example | str | tuple[str, str], number: int, inputs: Inputs) 
     sentence, program = (given, "") if isinstance(given, str) else given
     tokens = program_tokens(program, inputs) if program else ""
     return Example(str(number), sentence, tokens, inputs.language.name, "human")
-
-
-def _has_evaluation(folder: Path) -> bool:
-    return any(folder.glob(EVALUATION_FILE)) or any(folder.glob(f"*/{EVALUATION_FILE}"))
 
 
 def _format_of(source: str) -> str:
@@ -318,15 +318,15 @@ class CoverageReader:
     ) -> CoveredSentence:
         """Return the outcome of a sentence; `read` is the first program's unless it is given."""
         language = self.inputs.language
-        known = expected or (programs[0].text if programs else "")
-        functions = tuple(dict.fromkeys(language.functions_in(known))) if known else ()
-        bits = traits_of(known, functions, language.name) if known else 0
+        code = expected or (programs[0].text if programs else "")
+        functions = tuple(dict.fromkeys(language.functions_in(code))) if code else ()
+        bits = traits_of(code, functions, language.name) if code else 0
         if read is None:
             read = programs[0].read if programs else self.spoken.guess(row.utterance)
         return CoveredSentence(
             row.id, row.utterance, expected, verdict,
             tuple(program.text for program in programs)[:_MOST_PROGRAMS],
-            read, functions, CLASSES[class_of(bits)][1] if known else "", missed,
+            read, functions, CLASSES[class_of(bits)][1] if code else "", missed,
         )  # fmt: skip
 
     def _programs(self, readings: Sequence[ReadValues]) -> Iterator["_ReadingProgram"]:

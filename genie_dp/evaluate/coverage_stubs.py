@@ -75,9 +75,9 @@ def align(utterance: str, program: str, spoken: SpokenSentences, inputs: Inputs)
     literals = list(inputs.language.literals(program_tokens))
     variants = spoken.variants(utterance)
     agreeing = [(_places(variant, literals), variant) for variant in variants]
-    found = [(places, variant) for places, variant in agreeing if places is not None]
+    complete = [(places, variant) for places, variant in agreeing if places is not None]
     # Of equals the likeliest; where all are words, nothing disagrees.
-    places, read = max(found, key=lambda pair: len(pair[0]), default=({}, variants[-1]))
+    places, read = max(complete, key=lambda pair: len(pair[0]), default=({}, variants[-1]))
     values, tokens = dict(read.values), list(read.tokens)
     taken = {literal for of_value in places.values() for literal in of_value}
     texts = [literal for literal in literals if literal.is_text and literal not in taken]
@@ -309,10 +309,10 @@ class NearestPrograms:
         It is where there is one such output, or where the sentence has a word of its phrase.
         """
         library = self.library
-        if not isinstance(library, SkillLibrary) or (known := library.find(function)) is None:
+        if not isinstance(library, SkillLibrary) or (declared := library.find(function)) is None:
             return
         value = engine_tokens((f"{stem}_0",), self.explainer.compiled.placeholders)[0]
-        outputs = [p for p in known.signature.parameters if p.direction == "out"]
+        outputs = [p for p in declared.signature.parameters if p.direction == "out"]
         fitting = [p for p in outputs if slot_stem(p.type) == stem]
         for parameter in fitting:
             phrases = library.phrases(function, parameter.name)
@@ -324,14 +324,14 @@ class NearestPrograms:
 
     def _said_with(self, function: str) -> list[str]:
         """Return the words of templates of a function alone, those with the fewest values first."""
-        said = [
+        word_sequences = [
             words
             for words, functions in self.spoken.function_words.templates
             if functions == (function,)
         ]
         count = self.explainer.compiled.placeholders.names
-        said.sort(key=lambda words: (len(count(words)), len(words), words))
-        return said[:_MOST_TEMPLATES]
+        word_sequences.sort(key=lambda words: (len(count(words)), len(words), words))
+        return word_sequences[:_MOST_TEMPLATES]
 
     def _programs(self, words: str) -> Iterator[str]:
         """Yield the programs of sentences that have the words of a template and little else."""

@@ -194,16 +194,14 @@ class GapListener:
         functions = self.inputs.language.functions_in(reply.program) if reply.program else ()
         return next(iter(functions), "")
 
-    def _telling(self, tokens: Sequence[str]) -> Sequence[str]:
-        """Return the content words."""
-        return self.reader.values.content_words([t for t in tokens if t[:1] not in ascii_uppercase])
-
     def _nearest(self, tokens: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
         """Return the functions that go with half of the content words, with these words.
 
         Those that no template says come first: the others have templates, none of which fits.
         """
-        telling = self._telling(tokens)
+        telling = self.reader.values.content_words(
+            [token for token in tokens if token[:1] not in ascii_uppercase]
+        )
         nearest = self.words.nearest(telling, most=len(self.words.words))
         nearest = [(name, shared) for name, shared in nearest if 2 * len(shared) >= len(telling)]
         nearest.sort(key=lambda pair: pair[0] not in self.unsaid)

@@ -319,12 +319,12 @@ def chosen_locale(source: ImportSource, found: Iterable[str]) -> str:
         GenieError: R085, it has none of that language.
     """
     locale = source.locale.lower().replace("_", "-")
-    known = sorted(set(found), key=lambda name: (name.lower() not in (locale, "en-us"), name))
-    for name in known:
+    locales = sorted(set(found), key=lambda name: (name.lower() not in (locale, "en-us"), name))
+    for name in locales:
         whole = name.lower().replace("_", "-")
         if locale in (whole, whole.partition("-")[0]):
             return name
-    hint = did_you_mean(source.locale, known) or f"it has {', '.join(sorted(known)) or 'none'}"
+    hint = did_you_mean(source.locale, locales) or f"it has {', '.join(sorted(locales)) or 'none'}"
     message = f"{source.given} has no sentences in {source.locale!r}"
     raise GenieError(Problem("R085", message, hint=hint))
 

@@ -374,16 +374,16 @@ class UtteranceWriter:
     def _with_joints(self, atoms: Sequence[Atom]) -> list[Atom]:
         """Return atoms with a joint between each value, but a number, and letters behind it."""
         edges = list(map(self._edges, atoms))
-        found: list[Atom] = []
+        items: list[Atom] = []
         for place, atom in enumerate(atoms):
             before = _first((e.right, e.may_be_empty) for e in reversed(edges[:place]))
             # What may be letters is spelled out, and comes here again.
             if before.isdisjoint(("letter", "apostrophe")) and "value" in before:
                 after = _first((e.left, e.may_be_empty) for e in edges[place + 1 :])
-                found += self._behind_value(atom, is_glued=not _JOINED.isdisjoint(after))
+                items += self._behind_value(atom, is_glued=not _JOINED.isdisjoint(after))
             else:
-                found.append(atom)
-        return found
+                items.append(atom)
+        return items
 
     def _behind_value(self, atom: Atom, *, is_glued: bool) -> Sequence_:
         """Return an atom with a joint before it, or before those of its choices that may have it.

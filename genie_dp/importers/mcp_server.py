@@ -72,10 +72,10 @@ async def _page(client: Any, cursor: str | None) -> tuple[list[Any], str | None]
     except ValidationError:
         # One that is not of the protocol's shape would hide the others. Its mistake has a place
         # once it is read.
-        asked = {"cursor": cursor} if cursor else {}
-        raw = await client.session._dispatcher.send_raw_request("tools/list", asked, {})
-        found = raw.get("tools")
-        return (found if isinstance(found, list) else []), raw.get("nextCursor")
+        query = {"cursor": cursor} if cursor else {}
+        raw = await client.session._dispatcher.send_raw_request("tools/list", query, {})
+        page_tools = raw.get("tools")
+        return (page_tools if isinstance(page_tools, list) else []), raw.get("nextCursor")
     tools = [t.model_dump(mode="json", by_alias=True, exclude_none=True) for t in page.tools]
     return tools, page.next_cursor
 

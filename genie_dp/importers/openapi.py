@@ -80,8 +80,8 @@ class _OpenApiReader:
                 self.note((key,), subject)
         if _mapping(self.document.get("components")).get("securitySchemes"):
             self.note(("components", "securitySchemes"), "who calls adds the keys")
-        for path, given in _mapping(self.document.get("paths")).items():
-            item, place = self.resolve(given, ("paths", path))
+        for path, item_given in _mapping(self.document.get("paths")).items():
+            item, place = self.resolve(item_given, ("paths", path))
             if item is None:
                 continue
             for method in _METHODS:
@@ -309,8 +309,8 @@ class _OperationParameters:
         return new
 
     def schema(self) -> Json:
-        found: dict[str, Any] = {"type": "object", "properties": self.properties}
-        return {**found, "required": self.required} if self.required else found
+        fields: dict[str, Any] = {"type": "object", "properties": self.properties}
+        return {**fields, "required": self.required} if self.required else fields
 
 
 def _mapping(value: Any) -> Json:
@@ -322,8 +322,8 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _entries(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
-    for index, given in enumerate(_as_list(value)):
-        yield given, (*place, index)
+    for index, item in enumerate(_as_list(value)):
+        yield item, (*place, index)
 
 
 def _description(operation: Json) -> str:

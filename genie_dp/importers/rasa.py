@@ -124,11 +124,11 @@ class _RasaReader:
                 self.nlu(item, place)
             self.domain(document)
         entities = [entity for example in self.examples for entity in example.entities]
-        for entity, _, said, role in entities:
-            value = role or self.synonyms.get(literal(said), said)
+        for entity, _, wording, role in entities:
+            value = role or self.synonyms.get(literal(wording), wording)
             words = self.values.setdefault(entity, {}).setdefault(value, {})
-            if literal(said) != literal(value):
-                words.setdefault(said)
+            if literal(wording) != literal(value):
+                words.setdefault(wording)
         entity_names = {entity for entity, *_ in entities}
         for entity in self.values:
             assistant.lists[entity] = self.list_of(entity)
@@ -279,7 +279,8 @@ class _RasaReader:
         prompts: dict[str, Any] = {}
         for example in examples:
             means = {
-                slot: (entity, value or said) for entity, slot, said, value in example.entities
+                slot: (entity, value or wording)
+                for entity, slot, wording, value in example.entities
             }
             if len(means) == len(example.entities):
                 assistant.examples.append(IntentExample(name, example.text, means, example.place))

@@ -355,13 +355,13 @@ class _TableSkillWriter:
         if table.key is None:
             text = "no column names a row, so that none is asked for by its name"
             self.notes.append(f"`{table.source}`: {text}")
-        said = (
+        comment = (
             f'#_[canonical="{_one(table)}"]',
             f'#_[confirmation="the {_several(table)}"]',
             f'#[table="{_escape(table.source)}"]',
             f'#[doc="Lists the {_several(table)}."]',
         )
-        marks = "".join(f"\n    {mark}" for mark in said)
+        marks = "".join(f"\n    {mark}" for mark in comment)
         return f"  list query {_query_name(table)}(\n" + ",\n".join(outputs) + f"){marks};"
 
     def _output(self, table: DataTable, column: InferredColumn) -> str:

@@ -60,21 +60,21 @@ def import_tools(found: FoundTools, source: ImportSource) -> Imported:
         broken = (problem for skipped in library.skipped for problem in skipped.problems)
         raise GenieError(broken, sources=texts)
     library = _chosen(library, source)
-    given = _given_tools(found.document)
+    declared = _given_tools(found.document)
     if not library.tools:
         hint = "expected tools, or operations under paths"
         raise GenieError(Problem("R084", f"{source.given} has no tool", hint=hint))
     notes = [*found.notes, *_of_schemas(library, found)]
     names = {
         name: operation_name(tool["_meta"]["method"], tool["_meta"]["path"])
-        for name, tool in given.items()
+        for name, tool in declared.items()
         if name in found.places and (name in found.unnamed or says_no_thing(name))
     }
     cold = cold_start(library, names)
-    tools, guesses = _canonical_tools(library, given)
+    tools, guesses = _canonical_tools(library, declared)
     notes += guesses
     files = {_TOOLS: tools, _GRAMMAR: cold.text}
-    examples, problems = _examples(library, given)
+    examples, problems = _examples(library, declared)
     if examples:
         files[_EVAL] = rows_text(examples)
     counts = {
@@ -84,7 +84,7 @@ def import_tools(found: FoundTools, source: ImportSource) -> Imported:
         "tools without templates": len(library.tools) - len(cold.said),
         "examples": len(examples),
     }
-    unasked = given.keys() - library.tools.keys() - {skipped.name for skipped in library.skipped}
+    unasked = declared.keys() - library.tools.keys() - {skipped.name for skipped in library.skipped}
     others = tuple(
         f"{path_text(place)}."
         for name in unasked

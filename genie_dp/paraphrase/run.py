@@ -272,8 +272,8 @@ class Paraphrase(Stage):
         if self.load_predictor is not None and self.jobs > 1:
             return "--parser goes with --jobs 1: its network is in one process"
         if by in TYPED:
-            several = f"--jobs does not go with --by {by}; see --batch-size, --at-once"
-            return several if self.jobs > 1 else None
+            jobs_conflict = f"--jobs does not go with --by {by}; see --batch-size, --at-once"
+            return jobs_conflict if self.jobs > 1 else None
         for name, value in (("answers", self.answers), ("resume", self.uses_answers)):
             if value:
                 return f"--{name} goes with --by {' or '.join(TYPED)}, not {by}"

@@ -98,8 +98,8 @@ def provenance(files: Iterable[str]) -> dict[str, list[str]]:
     ledgers: dict[str, None] = {}
     for path in (path for name in read_from for path in files_behind(name)):
         beside = ledger_of(path)
-        known = [*ledgers_named(path), *([beside] if beside.exists() else [])]
-        ledgers |= dict.fromkeys(str(ledger.resolve()) for ledger in known)
+        own_ledgers = [*ledgers_named(path), *([beside] if beside.exists() else [])]
+        ledgers |= dict.fromkeys(str(ledger.resolve()) for ledger in own_ledgers)
     facts = {READ_FROM: read_from} if read_from else {}
     return facts | ({PRIVATE: list(ledgers)} if ledgers else {})
 

@@ -365,8 +365,8 @@ def _reason(completion: Completion) -> str:
 
 
 def _usage(completion: Completion) -> dict[str, int]:
-    asked, said = completion.asked, completion.said
-    return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+    read, written = completion.asked, completion.said
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
 def shape_error(refusal: Refusal) -> JSONResponse:

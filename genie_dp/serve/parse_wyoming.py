@@ -159,16 +159,16 @@ class WyomingServer:
 
     async def _recognize(self, data: Mapping[str, Any], address: str) -> list[Event]:
         spoken = Spoken.model_validate(data)
-        told = spoken.context or SpokenContext()
-        context = self._conversations.take(told.conversation_id)
-        if told.question is not None:
-            context = told.question.as_reply()
+        spoken_context = spoken.context or SpokenContext()
+        context = self._conversations.take(spoken_context.conversation_id)
+        if spoken_context.question is not None:
+            context = spoken_context.question.as_reply()
         [reply] = await self._service.ask(
-            [spoken.text], address=address, context=context, names=told.names
+            [spoken.text], address=address, context=context, names=spoken_context.names
         )
         if reply.question:
-            self._conversations.keep(told.conversation_id, reply)
-        outcome = as_intents(reply, place=told.place)
+            self._conversations.keep(spoken_context.conversation_id, reply)
+        outcome = as_intents(reply, place=spoken_context.place)
         fields = {k: v for k, v in (data.get("context") or {}).items() if k not in _OURS}
         if outcome.refused is None:
             return _intents(outcome.value, fields or None)

@@ -91,7 +91,7 @@ class Bench:
         self._recall()
 
     def check(
-        self, documents: Sequence[Path] = (), *, when_read: Callable[[], None] | None = None
+        self, documents: Sequence[Path] = (), *, when_read: Callable[[], object] | None = None
     ) -> Problems:
         """Return all problems and warnings, by file; those without a place are under "".
 

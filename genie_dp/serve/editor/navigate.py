@@ -50,8 +50,8 @@ def definitions(named: Named, file: str, bench: Bench, view: EditorView) -> list
         case "function" | "parameter":
             functions = named.functions or (named.name,)
             parameter = named.name if named.functions else None
-            found = (_in_skills(function, parameter, bench, view) for function in functions)
-            return list(dict.fromkeys(place for place in found if place is not None))
+            candidates = (_in_skills(function, parameter, bench, view) for function in functions)
+            return list(dict.fromkeys(place for place in candidates if place is not None))
         case _:
             return []
 

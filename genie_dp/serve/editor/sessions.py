@@ -183,7 +183,9 @@ class Editor:
         mine = [Path(real) for real, owner in self.of_document.items() if owner is session]
         problems = await loop.run_in_executor(
             self.thread,
-            lambda: bench.check(mine, when_read=lambda: _set(loop, session.ready)),
+            lambda: bench.check(
+                mine, when_read=lambda: loop.call_soon_threadsafe(session.ready.set)
+            ),
         )
         self.publish(session, problems)
         session.ready.set()
@@ -315,10 +317,6 @@ def _tell_bug(task: asyncio.Task[None]) -> None:
     """Log an unexpected exception of a check, with its traceback; the next change checks again."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("a check ended early", exc_info=error)
-
-
-def _set(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
-    loop.call_soon_threadsafe(event.set)
 
 
 def diagnostic(problem: Problem, text: DocumentText) -> Any:

@@ -53,10 +53,10 @@ def named_at(text: str, offset: int, view: EditorView, *, is_skill: bool) -> Nam
 
 
 def _in_templates(text: str, offset: int, view: EditorView) -> Named | None:
-    found = word_at(text, offset)
-    if found is None:
+    token_at = word_at(text, offset)
+    if token_at is None:
         return None
-    word, cursor = found
+    word, cursor = token_at
     place = (word.start, word.end)
     if word.kind == "string":
         is_path = cursor.last() in ("import", "using") or cursor.last() == ":"
