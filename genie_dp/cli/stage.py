@@ -236,6 +236,13 @@ def _take_templates(stage: Any, options: Options) -> Options:
     return {"load_templates": partial(inputs_of, grammar=grammar)} if grammar else {}
 
 
+def _take_models(stage: Any, options: Options) -> Options:
+    """Let an audit read the folders of parsers, too."""
+    from genie_dp.parser.scorer import open_any
+
+    return {"open_model": open_any}
+
+
 # Lists of the package that the frames of a detector may name.
 _LISTS = (
     "person_first_name", "person_last_name", "street", "city", "product", "song", "artist",
@@ -260,6 +267,7 @@ GROUPS: Mapping[str, OptionGroup] = {
     "listener": OptionGroup(_listener_options, _take_listener),
     "library at need": OptionGroup(library_options, _take_library_at_need),
     "templates at need": OptionGroup(_templates_option, _take_templates),
+    "models": OptionGroup(lambda command: command, _take_models),
     "lists": OptionGroup(lambda command: command, _take_lists),
     "report of rows": OptionGroup(_report_option, _take_report),
 }
@@ -277,10 +285,10 @@ def command_of(stage: type[Stage]) -> click.Command:
         if read := [options[name] for name in settings if settings[name].value == "rows"]:
             private = told_private(name for one in read for name in _names_in(one))
             given |= {"private": private} if "private" in hints else {}
-        for group in filter(None, groups.values()):
-            given |= group.take(stage, options)
-        given |= {name: value for name, value in options.items() if value not in (None, ())}
         try:
+            for group in filter(None, groups.values()):
+                given |= group.take(stage, options)
+            given |= {name: value for name, value in options.items() if value not in (None, ())}
             made = stage(**given)
         except SettingsConflict as error:
             raise click.UsageError(error.problems[0].message) from None

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Library
-from genie_dp.private.audit.config import AuditConfig, AuditInputs, Shadow
+from genie_dp.private.audit.config import Audit, AuditConfig, Shadow
 from genie_dp.private.generators.stages import Kind
 from genie_dp.private.ledger import book
 from genie_dp.private.ledger.accounting import DEFAULT, Accountant
@@ -563,12 +563,7 @@ def audit(
         GenieError: inputs do not go together (N061), and whatever `genie-dp private audit` refuses.
             A claim that is refuted raises nothing: `verdict` of the result says so.
     """
-    from genie_dp.private.audit.models import open_scorer
-    from genie_dp.private.audit.run import run
-
-    config = config_of(AuditConfig, settings)
-    folder: Path | None = None
-    open_model: Any = open_scorer
+    folder, open_model = None, None
     if isinstance(model, File):
         folder = Path(model)
     elif model is not None:
@@ -577,32 +572,20 @@ def audit(
         message = "this model was put together in memory: an audit reads its folder"
         raise GenieError(Problem("N056", message, hint="save it, and give what was saved"))
     learned = shadows if isinstance(shadows, Mapping) else dict.fromkeys(shadows)
-    inputs = AuditInputs(
-        model=folder,
-        members=_file_of(members),
-        others=_file_of(others),
-        canaries=_path(canaries),
+    stage = Audit(
+        model=folder, members=_file_of(members), others=_file_of(others), canaries=_path(canaries),
         references=tuple(map(Path, references)),
         shadows=tuple(Shadow(Path(name), _file_of(rows)) for name, rows in learned.items()),
-        unprotected=_path(unprotected),
-        training=_file_of(training),
-        release=_file_of(release),
-    )
-
-    def write(target: str) -> "AuditResult":
-        return run(
-            config,
-            inputs,
-            Output(target, resume=resume, overwrite=overwrite),
-            report=_path(report),
-            open_model=open_model,
-            progress=progress,
-        )
-
+        unprotected=_path(unprotected), training=_file_of(training), release=_file_of(release),
+        config=config_of(AuditConfig, settings), report=_path(report), open_model=open_model,
+    )  # fmt: skip
     if output is not None:
-        return write(str(output))
+        return cast("AuditResult", stage.run(
+            Output(str(output), resume=resume, overwrite=overwrite), progress=progress
+        ))  # fmt: skip
     with TemporaryDirectory(prefix="genie_dp-") as work:
-        return replace(write(f"{work}/audit.json"), files=())
+        made = stage.run(Output(f"{work}/audit.json"), progress=progress)
+        return replace(cast("AuditResult", made), files=())
 
 
 def promise(rows: Path, ledger: Path | None, budget: Budget) -> book.Ledger:

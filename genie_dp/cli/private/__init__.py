@@ -70,12 +70,12 @@ STEPS: Mapping[str, CommandEntry] = {
         "gazetteer detector policy output",
     ),
     "canaries": CommandEntry(
-        "genie_dp.cli.private.canaries:command",
+        "genie_dp.private.audit.config:PutCanaries",
         "Put canaries into ROWS, JSONL or lines of a .txt: invented secrets, drawn at random.",
         "coin count",
     ),
     "audit": CommandEntry(
-        "genie_dp.cli.private.audit:command",
+        "genie_dp.private.audit.config:Audit",
         "Attack MODEL, or rows that were released, and compare what that proves with the claim.",
         "release members canaries report",
     ),

@@ -11,7 +11,7 @@ claimed of 20 copies together is next to nothing (`claims.Claim.of_copies`).
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
 from math import prod
@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.audit.config import TEMPLATE, CanaryConfig
+from genie_dp.private.audit.config import TEMPLATE, PutCanaries
 from genie_dp.private.source import PrivateRow
 from genie_dp.rng import stream
 from genie_dp.rows import read_rows
-from genie_dp.run.files import check_output, for_owner_alone, open_bytes
+from genie_dp.run.files import for_owner_alone, open_bytes
 from genie_dp.run.stage import Output, Result
 
 SCHEMA = "genie-dp.canaries/1"
@@ -281,52 +281,32 @@ class CanaryResult(Result):
         yield f"{rows:,} rows of {count:,} canaries -> {self.output}, {self.record}"
 
 
-def run(
-    config: CanaryConfig,
-    rows: Path,
-    output: Output,
-    *,
-    record: Path,
-    seed: int,
-    fields: Mapping[str, str] | None = None,
-    words: Path | None = None,
-) -> CanaryResult:
+def run(stage: PutCanaries, output: Output, *, progress: bool | None = None) -> CanaryResult:
     """Put canaries into a training text, JSONL or lines of a .txt, at places drawn by chance.
-
-    Args:
-        config: which canaries.
-        rows: the training text.
-        output: the file of the same with canaries.
-        record: the file of what they are.
-        seed: of canaries and places; who knows it knows the canaries.
-        fields: further fields of each canary's row; `{number}` in them is its number.
-        words: a file of public rows, whose words are taken instead of ours.
 
     Raises:
         GenieError: a file is named twice or exists (Y022), the rows are of another format (N052),
             the template is none or has too few candidates (N051).
     """
+    rows, record = stage.rows, stage.record
     for path in (Path(output.target), record):
-        check_output(str(path))
         names = [name.resolve() for name in (rows, Path(output.target), record)]
         if names.count(path.resolve()) > 1:
             raise GenieError(Problem("Y022", f"{path} is named twice", hint="give another name"))
-        if path.exists() and not output.overwrite:
-            hint = "give another name, or --overwrite"
-            raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
+    output.refuse_existing(record, hint="give another name, or --overwrite")
     if rows.suffix not in (".jsonl", ".json", ".txt"):
         message = f"expected JSONL or a .txt, got {rows.name}"
         raise GenieError(
             Problem("N052", message, hint="genie-dp data convert makes JSONL of others")
         )
     canaries = new_canaries(
-        _template(config, words),
-        count=config.count or (1000 if config.coin else 200),
-        repeats=config.repeats,
-        program=config.program,
-        fields=dict(fields or {}),
-        seed=seed,
-        coin=config.coin,
+        _template(stage),
+        count=stage.count or (1000 if stage.coin else 200),
+        repeats=stage.repeats,
+        program=stage.program,
+        fields=dict(stage.fields),
+        seed=stage.seed,
+        coin=stage.coin,
     )
     with for_owner_alone():
         # The record comes first: rows without it would hold canaries that nobody knows of.
@@ -338,14 +318,14 @@ def run(
     return CanaryResult(output.target, record, canaries)
 
 
-def _template(config: CanaryConfig, words: Path | None) -> CanaryTemplate:
+def _template(stage: PutCanaries) -> CanaryTemplate:
     """Return the template; one of too many candidates to rank is for coins alone."""
-    text = config.template_of(has_words=words is not None)
+    text, words = stage.text, stage.words
     template = CanaryTemplate(text) if words is None else CanaryTemplate(text, words_of(words))
     if words is not None and "}{" in text:
         message = f"words of rows would run into each other in {text!r}"
         raise GenieError(Problem("N051", message, hint="put a space between the slots"))
-    if not config.coin:
+    if not stage.coin:
         template.check_ranked()
     return template
 

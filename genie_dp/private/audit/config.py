@@ -1,15 +1,19 @@
-"""Settings of audits and of canaries, and what an audit reads."""
+"""Audits and canaries as stages."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.recipe import check_settings, setting
+from genie_dp.recipe import REQUIRED, check_settings, parse_pair, setting
+from genie_dp.stage.kernel import OVERWRITE, RESUME, OutputOption, SettingsConflict, Stage
 
 # Statements of confidentiality.json: private rows, missed secrets, secrets drawn at random.
 About = Literal["rows", "secret", "bayesian"]
 ABOUT: tuple[About, ...] = get_args(About)
+# Exit code of an audit that neither refutes what is claimed nor shows that it could have.
+INCONCLUSIVE = 3
 TEMPLATE, WORD_TEMPLATE = "My ID is {digits:6}", "{word} {word} {word} {word}"
 
 
@@ -54,7 +58,8 @@ class AuditConfig:
         """
         check_settings(self)
         if (self.claim is None) != (self.delta is None):
-            raise GenieError(Problem("R040", "claim and delta go together", hint="give both"))
+            problem = Problem("R040", "claim and delta go together", hint="give both")
+            raise SettingsConflict(problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +74,103 @@ class Shadow:
     folder: Path
     rows: Path | None = None
 
+    @classmethod
+    def parse(cls, text: str) -> "Shadow":
+        """Return the shadow of a text, FOLDER or FOLDER=FILE.
+
+        Raises:
+            GenieError: R040, there is no such folder or file.
+        """
+        name, _, file = text.rpartition("=") if not Path(text).is_dir() else (text, "", "")
+        if not Path(name).is_dir() or (file and not Path(file).is_file()):
+            raise GenieError(Problem("R040", f"expected FOLDER or FOLDER=FILE, got {text!r}"))
+        return cls(Path(name), Path(file) if file else None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditInputs:
-    """What an audit reads.
+class Audit(Stage):
+    """Attack MODEL, or rows that were released, and compare what that proves with the claim.
+
+    Guesses which canaries coins put in, or exposure of canaries among all their candidates;
+    membership of rows; training text in samples; real rows by their nearest released ones.
+    Attacks give lower bounds of epsilon; one above the claim refutes it: exit code 1. MODEL passes,
+    exit code 0, if the attacks refute its claim for an unprotected model and not for MODEL. All
+    else is inconclusive: exit code 3.
+    The figures are NOT differentially private: keep them like the private rows.
+
+    \b
+    genie-dp private audit model --members in.jsonl --others out.jsonl --output audit.json
+    genie-dp private audit model --canaries canaries.json --reference before --output audit.json
+    genie-dp private audit --release rows.jsonl --members in.jsonl --others out.jsonl -o audit.json
 
     Attributes:
-        model: the folder of the audited model; None where rows that were released are attacked.
-        members: rows that it was trained on, once each.
-        others: rows like them that it did not see, parted from them by chance.
-        canaries: what `genie-dp private canaries` put into the training text.
-        references: models without the members and canaries, to calibrate by: best what the model
-            was before its private training.
-        shadows: models that were trained as it was; two or more.
-        unprotected: a model that was trained as it was, but without protection.
-        training: the text that is looked for in samples; None for the members.
-        release: rows that were released, instead of a model.
+        open_model: returns what tells how likely rows are under the model of a folder
+            (`models.open_scorer`).
     """
 
-    model: Path | None = None
-    members: Path | None = None
-    others: Path | None = None
-    canaries: Path | None = None
-    references: tuple[Path, ...] = ()
-    shadows: tuple[Shadow, ...] = ()
-    unprotected: Path | None = None
-    training: Path | None = None
-    release: Path | None = None
+    command = "private audit"
+    work = "genie_dp.private.audit.run:run"
+    output = OutputOption("Where the figures go, as JSON.", resume=RESUME, overwrite=OVERWRITE)
+    conflict_code = "N061"
+
+    model: Path | None = setting(None, "The folder of a model.", is_argument=True, value="folder")
+    release: Path | None = setting(
+        None, "Attack rows that were released, instead of MODEL.", value="file", metavar="FILE"
+    )
+    members: Path | None = setting(
+        None,
+        "Rows that MODEL was trained on, once each: JSONL, TSV, or a .txt.",
+        value="file",
+        metavar="FILE",
+    )
+    others: Path | None = setting(
+        None,
+        "Rows like them that it did not see, parted from them by chance.",
+        value="file",
+        metavar="FILE",
+    )
+    canaries: Path | None = setting(
+        None,
+        "What genie-dp private canaries put into the training text.",
+        value="file",
+        metavar="FILE",
+    )
+    references: tuple[Path, ...] = setting(
+        (),
+        "A model without the members and canaries, to calibrate by: best what MODEL was before its "
+        "private training.",
+        value="folder",
+        option="reference",
+        metavar="FOLDER",
+    )
+    shadows: tuple[Shadow, ...] = setting(
+        (),
+        "A model trained as MODEL was, and the rows that it has learned from [none of those here]. "
+        "Give two or more.",
+        parse=Shadow.parse,
+        option="shadow",
+        metavar="FOLDER[=FILE]",
+    )
+    unprotected: Path | None = setting(
+        None,
+        "A model trained as MODEL was, canaries included, but without protection: shows whether "
+        "the attacks find a leak. Without it, no audit passes.",
+        value="folder",
+        metavar="FOLDER",
+    )
+    training: Path | None = setting(
+        None,
+        "The training text that is looked for in samples [--members].",
+        value="file",
+        metavar="FILE",
+    )
+    config: AuditConfig = setting(AuditConfig(), "Attacks and figures.", value="settings")
+    report: Path | None = setting(
+        None, "Write a page with them there.", value="new file", metavar="FILE"
+    )
+    open_model: Callable[..., Any] | None = setting(
+        None, "What reads the folders of models.", value="models"
+    )
 
     @property
     def files(self) -> tuple[Path | None, ...]:
@@ -110,8 +185,14 @@ class AuditInputs:
         model = () if self.model is None else (self.model,)
         return *model, *self.references, *shadows, *unprotected
 
-    def gaps(self, *, samples: int) -> list[str]:
+    def exit_code_for(self, result: Any) -> int:
+        """Refuse a claim that is refuted (N060); tell an audit that has no verdict."""
+        result.check()
+        return INCONCLUSIVE if result.verdict == "inconclusive" else 0
+
+    def conflict(self, target: str | None = None) -> str | None:
         """Return what is missing beside what is there, by the names of the command's options."""
+        samples = self.config.samples
         attacks_rows = self.members is not None
         of_model = (
             self.canaries or self.training or self.unprotected or self.references or self.shadows
@@ -134,13 +215,36 @@ class AuditInputs:
             "--samples needs the training text: --training or --members": bool(samples)
             and not (self.training or attacks_rows),
         }
-        return [text for text, is_missing in texts.items() if is_missing]
+        return next((text for text, is_missing in texts.items() if is_missing), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CanaryConfig:
-    """Which canaries are put into a training text."""
+class PutCanaries(Stage):
+    """Put canaries into ROWS, JSONL or lines of a .txt: invented secrets, drawn at random.
 
+    Train on the output, as the rows themselves would be trained on; then genie-dp private audit
+    tells how many of all candidates the model finds likelier than each. With --coin it guesses
+    which of them were put in, and what that proves of epsilon.
+
+    \b
+    genie-dp private canaries calls.jsonl --seed 1 --output with.jsonl --record canaries.json
+    genie-dp private canaries calls.jsonl --coin --words pairs.jsonl --seed 1 --output with.jsonl \
+      --record canaries.json
+    """
+
+    command = "private canaries"
+    work = "genie_dp.private.audit.canaries:run"
+    output = OutputOption(
+        "Where the rows go, with the canaries among them.", overwrite="Replace the two files."
+    )
+
+    rows: Path = setting(REQUIRED, "The training text.", is_argument=True, value="file")
+    record: Path = setting(
+        REQUIRED,
+        "Where it goes what they are, for genie-dp private audit.",
+        value="new file",
+        metavar="FILE",
+    )
     coin: bool = setting(
         False,
         "Toss a coin for each canary whether it is put in: for bounds from one training, which say "
@@ -162,17 +266,29 @@ class CanaryConfig:
         None, "What each says as a program, for rows with one.", metavar="TEXT"
     )
 
-    def __post_init__(self) -> None:
-        """Check every field, and that a coin is tossed for one row.
+    words: Path | None = setting(
+        None,
+        "Public rows, whose words {word} takes [100 of ours]. Words that the model knows and rows "
+        "seldom say are found best.",
+        value="file",
+        metavar="FILE",
+    )
+    fields: tuple[tuple[str, str], ...] = setting(
+        (),
+        "A further field of each, such as user=canary{number}, so that each is a user of its own.",
+        option="field",
+        metavar="NAME=TEXT",
+        parse=parse_pair("NAME=TEXT"),
+    )
+    seed: int = setting(REQUIRED, "Of canaries and places. Who knows it knows the canaries.")
 
-        Raises:
-            GenieError: R040, all that is wrong.
-        """
-        check_settings(self)
+    def conflict(self, target: str | None = None) -> str | None:
+        """Refuse a coin for canaries of several rows."""
         if self.coin and self.repeats > 1:
-            message = f"with coin each canary is one row, got {self.repeats} repeats"
-            raise GenieError(Problem("R040", message, hint="leave repeats out"))
+            return f"with coin each canary is one row, got {self.repeats} repeats"
+        return None
 
-    def template_of(self, *, has_words: bool) -> str:
+    @property
+    def text(self) -> str:
         """Return the template, by default one of words where there are words to take."""
-        return self.template or (WORD_TEMPLATE if has_words else TEMPLATE)
+        return self.template or (TEMPLATE if self.words is None else WORD_TEMPLATE)

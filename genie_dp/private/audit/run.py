@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +14,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.models.device import prepare_torch
 from genie_dp.private.audit import exposure, extraction, membership
 from genie_dp.private.audit.canaries import Canaries, load_canaries
-from genie_dp.private.audit.config import AuditConfig, AuditInputs, Shadow
+from genie_dp.private.audit.config import Audit, AuditConfig, Shadow
 from genie_dp.private.audit.membership import Attack, Sides
 from genie_dp.private.audit.models import (
     SamplingScorer,
@@ -52,8 +52,6 @@ _NO_SAMPLES = (
     "it is given. Give --members and --others; look for secrets in the words of its folder; and "
     "take samples of the generator that made its rows."
 )
-OpenScorer = Callable[..., Scorer]
-"""Returns what tells how likely rows are under the model of a folder (`models.open_scorer`)."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,11 +93,15 @@ class AuditResult(Result):
     def __repr__(self) -> str:
         return f"AuditResult({self.model}: {self.verdict or 'no verdict'}; {self.reason})"
 
-    def lines(self) -> Iterator[str]:
-        """Yield all figures, pieces of private text that were to be shown, and the files."""
+    def findings(self) -> Iterator[str]:
+        """Yield all figures, and pieces of private text that were to be shown."""
         yield from audit_lines(self.figures)
         for words in self.pieces:
             yield f"private text: {' '.join(words)}"
+
+    def lines(self) -> Iterator[str]:
+        """Yield all of that, then the files."""
+        yield from self.findings()
         if self.files:
             yield f"audited {self.model} -> {', '.join(self.files)}"
 
@@ -120,60 +122,42 @@ class AuditResult(Result):
         refuse_claim(self.bounds, self.claim)
 
 
-def run(
-    config: AuditConfig,
-    inputs: AuditInputs,
-    output: Output,
-    *,
-    report: Path | None = None,
-    open_model: OpenScorer = open_scorer,
-    progress: bool | None = None,
-) -> AuditResult:
+def run(stage: Audit, output: Output, *, progress: bool | None = None) -> AuditResult:
     """Attack a model, and compare what that proves with what is claimed of it.
 
-    Args:
-        config: which attacks, and how.
-        inputs: the model, and the rows to attack it with.
-        output: the file of the figures.
-        report: the file of a page with them.
-        open_model: reads the folders of models.
-        progress: whether to show it; None for on a terminal.
-
     Raises:
-        GenieError: inputs lack what goes with them (N061), an output is there or is read (Y022), or
-            what is read is no good; docs/errors.md has all.
+        GenieError: the output is no local file (N061), is there or is read (Y022), or what is read
+            is no good; docs/errors.md has all.
     """
-    if gaps := inputs.gaps(samples=config.samples):
-        raise GenieError([Problem("N061", text) for text in gaps])
     target = output.path
     if target is None:
         hint = "name a file beside the private rows"
         message = f"figures of an audit are written to local files only, got {output.target}"
         raise GenieError(Problem("N061", message, hint=hint))
-    targets = [target, *([report] if report else [])]
-    _refuse_targets(targets, inputs, output)
+    targets = [target, *([stage.report] if stage.report else [])]
+    _refuse_targets(targets, stage, output)
     if output.overwrite:
         shutil.rmtree(output.work, ignore_errors=True)
-    if inputs.release is not None:
+    files = tuple(map(str, targets))
+    if stage.release is not None:
         with for_owner_alone():
-            result = audit_release(config, inputs, tuple(map(str, targets)))
-            result.save(target, report=report)
+            result = audit_release(stage, files)
+            result.save(target, report=stage.report)
         return result
+    config = stage.config
     prepare_torch(config.device, config.threads)
     with for_owner_alone():
-        audit = Audit(config, inputs, output.work, open_model, progress)
+        audit = ModelAudit(stage, output.work, progress)
         with begin_work(output.work, audit.settings(), resume=output.resume):
-            result = audit.run(tuple(map(str, targets)))
-            result.save(target, report=report)
+            result = audit.run(files)
+            result.save(target, report=stage.report)
     shutil.rmtree(output.work)
     return result
 
 
-def audit_release(
-    config: AuditConfig, inputs: AuditInputs, files: tuple[str, ...] = ()
-) -> AuditResult:
+def audit_release(stage: Audit, files: tuple[str, ...] = ()) -> AuditResult:
     """Return what rows that were released give away of those that they were learned from."""
-    release, members, others = inputs.release, inputs.members, inputs.others
+    release, members, others, config = stage.release, stage.members, stage.others, stage.config
     assert release is not None
     assert members is not None
     assert others is not None
@@ -216,7 +200,7 @@ def conclude(figures: dict[str, Any], bounds: Sequence[ProvenBound], claim: Clai
     figures["verdict"], figures["reason"] = verdict_of(bounds, claim)
 
 
-def _refuse_targets(targets: Sequence[Path], inputs: AuditInputs, output: Output) -> None:
+def _refuse_targets(targets: Sequence[Path], inputs: Audit, output: Output) -> None:
     """Refuse outputs that exist already, or that would take the place of something else (Y022)."""
     # An audit that was let in goes on, even if some of its files are there.
     may_exist = output.overwrite or (output.resume and output.work.exists())
@@ -238,19 +222,13 @@ class _ModelFindings:
     exposures: list[exposure.Exposure] = field(default_factory=list)
 
 
-class Audit:
-    """The attacks of one audit; what takes long lies in its work folder."""
+class ModelAudit:
+    """The attacks on one model; what takes long lies in its work folder."""
 
-    def __init__(
-        self,
-        config: AuditConfig,
-        inputs: AuditInputs,
-        work: Path,
-        open_model: OpenScorer = open_scorer,
-        progress: bool | None = None,
-    ):
-        self.config, self.inputs, self.work = config, inputs, work
-        self._open_model, self._progress = open_model, progress
+    def __init__(self, stage: Audit, work: Path, progress: bool | None = None):
+        self.config, self.inputs, self.work = stage.config, stage, work
+        self._open_model, self._progress = stage.open_model or open_scorer, progress
+        config, inputs = stage.config, stage
         assert inputs.model is not None
         self.folder = inputs.model
         self.claim = claim_of(self.folder, config.about)

@@ -12,10 +12,10 @@ pytest.importorskip("opacus")
 
 import genie_dp as gd
 from genie_dp.cli import run
-from genie_dp.cli.private.audit import INCONCLUSIVE
 from genie_dp.errors import GenieError
 from genie_dp.private.audit.canaries import load_canaries
-from genie_dp.private.audit.run import Audit
+from genie_dp.private.audit.config import INCONCLUSIVE
+from genie_dp.private.audit.run import ModelAudit
 from tests.golden import cases
 from tests.private.audit.audit_models import generator, learn, said, saved
 from tests.refusals import refusals
@@ -161,15 +161,15 @@ def test_an_interrupted_audit_goes_on_and_ends_the_same(here, monkeypatch):
     assert attack("leaking", *options) == INCONCLUSIVE
     whole = (here / "audit.json").read_bytes()
     (here / "audit.json").unlink()
-    exposure = Audit.expose
+    exposure = ModelAudit.expose
 
     def stop(self, canaries, *other):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Audit, "expose", stop)
+    monkeypatch.setattr(ModelAudit, "expose", stop)
     assert attack("leaking", *options) == 130
     assert (here / ".audit.json.work" / "model.npy").stat().st_mode & 0o077 == 0
-    monkeypatch.setattr(Audit, "expose", exposure)
+    monkeypatch.setattr(ModelAudit, "expose", exposure)
     assert attack("leaking", *options) == 1
     assert attack("leaking", *options, "--resume", "--seed", "1") == 1
     assert attack("leaking", *options, "--resume") == INCONCLUSIVE
@@ -371,7 +371,7 @@ def test_a_canary_with_a_field_of_its_own_is_a_unit_and_its_claim_that_of_one(
         with pytest.raises(GenieError, match="N052"):
             load_canaries(tmp_path / "canaries.json")
     # Copies are claimed as a group, and words of no public row are none.
-    assert run([*words, "--coin", "--repeats", "2", "--seed", "2", "--overwrite"]) == 1
+    assert run([*words, "--coin", "--repeats", "2", "--seed", "2", "--overwrite"]) == 2
     touching = ["--coin", *public, "--template", "{word}{word}", "--seed", "2", "--overwrite"]
     assert run([*words, *touching]) == 1
     (tmp_path / "public.txt").write_text("12\n")

@@ -10,8 +10,7 @@ pytest.importorskip("opacus")
 
 import genie_dp as gd
 from genie_dp.cli import run
-from genie_dp.cli.private.audit import INCONCLUSIVE
-from genie_dp.private.audit.config import AuditConfig
+from genie_dp.private.audit.config import INCONCLUSIVE, AuditConfig
 from genie_dp.private.audit.release import ReleaseAttack
 from genie_dp.rng import stream
 
