@@ -228,7 +228,7 @@ class PutCanaries(Stage):
 
     \b
     genie-dp private canaries calls.jsonl --seed 1 --output with.jsonl --record canaries.json
-    genie-dp private canaries calls.jsonl --coin --words pairs.jsonl --seed 1 --output with.jsonl \
+    genie-dp private canaries calls.jsonl --coin --words pairs.jsonl --seed 1 --output with.jsonl \\
       --record canaries.json
     """
 
@@ -241,7 +241,7 @@ class PutCanaries(Stage):
     rows: Path = setting(REQUIRED, "The training text.", is_argument=True, value="file")
     record: Path = setting(
         REQUIRED,
-        "Where it goes what they are, for genie-dp private audit.",
+        "Where the canaries are recorded, for genie-dp private audit.",
         value="new file",
         metavar="FILE",
     )

@@ -73,7 +73,7 @@ class Redact(Stage, DetectorConfig):
     \b
     genie-dp private redact calls.jsonl -o redacted.jsonl --review review.html
     genie-dp private redact calls.jsonl -o redacted.jsonl --unit-field user
-    genie-dp private redact mails.txt -o redacted.jsonl --points sentence \
+    genie-dp private redact mails.txt -o redacted.jsonl --points sentence \\
       --gazetteer person=customers.txt --detector detector --conservative 0.1
     """
 
