@@ -266,7 +266,7 @@ def train(
         validation: rows of real sentences, or a folder of skills whose eval.tsv are meant, by which
             the best weights are chosen; None for a share of the rows, held out.
         start: a parser, or its folder, to go on from: the new one begins with its network and its
-            words, and learns new ones. Of what it learned before it forgets what the rows lack.
+            words, and learns new ones. It forgets earlier knowledge that the rows lack.
         prior: file of a private prior, by which rows are weighed.
         output: the parser's folder; None for a temporary one, which lives as long as the parser:
             `save` copies it.

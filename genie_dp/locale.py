@@ -63,7 +63,7 @@ class Words:
             numbers are spelled.
         function_words: words without content of their own.
         negations: words, and phrases, that deny or leave out; those with an apostrophe at their end
-            stand before a vowel. What has one is refused unless rows have it.
+            stand before a vowel. Sentences with one are refused unless rows have it.
         not_negating: phrases with a word of these that deny nothing.
         articles: may be left out, save before `after_counted` and after `before_counted`.
         prepositions: begin a phrase that ends in a value.

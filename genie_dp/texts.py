@@ -61,14 +61,14 @@ def read_text(path: Path | str, *, code: str = "R003") -> str:
 class ReadSource(Protocol):
     """How files of skills and templates are read: as `read_source` does.
 
-    An editor gives what is written in it and not yet saved.
+    An editor gives its unsaved text.
     """
 
     def __call__(self, path: Path | str, *, code: str) -> str: ...  # noqa: D102
 
 
 def read_source(path: Path | str, *, code: str) -> str:
-    """Return a file of skills or templates as text: `read_text` without what no text holds.
+    """Return the text of a file of skills or templates, checked by `checked_source`.
 
     Raises:
         GenieError: the bytes are no UTF-8, or hold a control character or one of private use.
@@ -139,7 +139,7 @@ def enum_name(text: str) -> str:
 
 
 def is_whole(text: str) -> bool:
-    r"""Return whether a text has no half characters, which JSON can say and UTF-8 cannot.
+    r"""Return whether a text has no half characters, which JSON can hold and UTF-8 cannot.
 
     >>> is_whole("caf\u00e9"), is_whole("\ud83d")
     (True, False)
@@ -152,7 +152,7 @@ def _lines(text: str) -> str:
 
 
 def _undecodable(file: str, data: bytes, position: int, code: str, first: int = 1) -> GenieError:
-    """Return what is wrong with bytes that begin at the line `first` of a file."""
+    """Return the mistakes in bytes that begin at the line `first` of a file."""
     before = _lines(data[:position].decode("utf-8"))
     line, column = before.count("\n") + first, len(before) - before.rfind("\n")
     utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))

@@ -1,6 +1,6 @@
-"""A project under the eyes of its author: what is wrong after each save, and what changed gives.
+"""Watches a project: the problems after each save, and samples of changed templates.
 
-What did not change is neither read nor checked again (`templates.run.Checker`), so an answer takes
+Unchanged files are neither read nor checked again (`templates.run.Checker`), so an answer takes
 a moment. Nothing is made.
 """
 
@@ -25,15 +25,15 @@ _MOST_SHOWN = 8  # templates, where many change at once, as with a skill
 
 @dataclass(frozen=True, slots=True)
 class Seen(Result):
-    """What came of a save.
+    """The result of a save.
 
     Attributes:
         saved: the files.
         shown: problems as they are shown, each with its line.
         has_mistakes: whether any of them keeps the templates from being used.
-        samples: what changed templates give.
+        samples: sentences of changed templates.
         more: how many templates changed beside those.
-        summary: counts of what was read; "" where it was the trial of the save before.
+        summary: counts of the units read; "" where it was the trial of the save before.
     """
 
     saved: tuple[Path, ...]
@@ -62,7 +62,7 @@ class Seen(Result):
 
 
 def watch(project: Project, *, count: int = 3) -> Iterator[Seen]:
-    """Yield what is wrong now, then what comes of every save; it never ends.
+    """Yield the present problems, then the result of every save; it never ends.
 
     Args:
         project: whose skills and templates are read.
@@ -92,10 +92,10 @@ class ProjectWatch:
         self._trials = KnownTrials()
 
     def look(self) -> Seen | None:
-        """Return what came of files that were saved since the last look; None if there are none.
+        """Return the result of files that were saved since the last look; None if there are none.
 
         Templates are tried with children of every sort in a look of its own, after one that found
-        no mistake: the first time that takes as long as all else. It tells what they give, too.
+        no mistake: the first time that takes as long as all else. It shows their samples, too.
         """
         stamps = dict(self._now())
         before, self._stamps = self._stamps, stamps
@@ -150,9 +150,9 @@ class ProjectWatch:
         return new or [t for t in own if t.span and Path(t.span.file).parent in folders]
 
     def _try_children(self) -> Seen | None:
-        """Return which templates meet children that do not fit, and what changed ones give.
+        """Return which templates meet children that do not fit, and the samples of changed ones.
 
-        None if that was told, or nothing is to be told.
+        None if that was shown, or there is nothing to show.
         """
         inputs, self._untried = self._untried, None
         if inputs is None:

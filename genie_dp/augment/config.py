@@ -110,7 +110,7 @@ class Augment(Stage):
     genie-dp data augment pairs.jsonl paraphrases.jsonl --preview 5
 
     Attributes:
-        private: what the manifest says of private rows among the inputs.
+        private: the manifest entries of private rows among the inputs.
     """
 
     command = "augment"

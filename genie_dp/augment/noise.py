@@ -56,7 +56,7 @@ class Speech:
         return "word" if len(token) >= SHORTEST and all(x in keys for x in token.lower()) else None
 
     def is_command(self, tokens: Sequence[str]) -> bool:
-        """Return whether a sentence says what to do, by its beginning.
+        """Return whether a sentence is a command, by its beginning.
 
         >>> english, german = speech_of("en"), speech_of("de")
         >>> english.is_command("get my mail".split()), english.is_command("do you know".split())

@@ -218,7 +218,7 @@ def context_of(tokens: Sequence[str], place: int) -> ValueContext:
 
 
 def is_said(form: WrittenValue, where: ValueContext) -> bool:
-    """Return whether people say a value so: not "every an hour", "on tomorrow", "since in 2 days".
+    """Return whether a form is idiomatic: not "every an hour", "on tomorrow", "since in 2 days".
 
     A time agrees with the part of the day beside it and does not repeat it.
 

@@ -316,7 +316,7 @@ class DiffResult(Result):
     """How two data sets differ.
 
     Attributes:
-        told: the contents of the JSON.
+        told: contents of the JSON.
         outputs: the files that were written.
         private: the private parts of the inputs.
     """

@@ -171,7 +171,7 @@ class Gate:
         return self.figure in _OF_LIBRARY
 
     def is_kept(self, figures: Mapping[str, float | None]) -> bool:
-        """Return whether a figure keeps the limit; one that is not told does not."""
+        """Return whether a figure keeps the limit; an unknown one does not."""
         value = figures[self.figure]
         return value is not None and _OPERATORS[self.operator](value, self.limit)
 

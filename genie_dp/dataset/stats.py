@@ -348,7 +348,7 @@ class Stats(ReportStage):
     genie-dp data stats data | jq .totals
     genie-dp data stats data -o stats.json --require 'functions>=95%' --require 'rows>=20000'
 
-    What is required is compared when all is written, so that the numbers can be looked at.
+    Requirements are checked when all is written, so that the numbers can be looked at.
     """
 
     command = "stats"

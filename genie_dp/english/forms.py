@@ -73,7 +73,7 @@ def _begins_with_vowel(word: str) -> bool:
 
 
 def _is_letters(run: str) -> bool:
-    """Return whether a word is said letter by letter: x (-ray), nfl, html."""
+    """Return whether a word is spelled letter by letter: x (-ray), nfl, html."""
     if not run or run in ("a", "o") or run in lists.ABBREVIATIONS:
         return False
     return len(run) == 1 or not re.search("[aeiouy]", run)
@@ -215,7 +215,7 @@ def _is_after_head(tokens: list[str], position: int, *, is_phrase: bool = True) 
 
 
 def _is_participle(token: str, before: str) -> bool:
-    """Return whether a word may begin what is said of the noun before it.
+    """Return whether a word may begin an attribute of the noun before it.
 
     >>> _is_participle("planted", "tree"), _is_participle("leaving", "trains")
     (True, True)
@@ -494,7 +494,7 @@ def takes_phrase(before: str) -> bool:
 
 
 def takes_pronoun(before: str) -> bool:
-    """Return whether "it" reads well after these words, for what stands there otherwise.
+    """Return whether "it" reads well after these words, in place of the usual phrase.
 
     It follows a verb, or a preposition other than "about" and "at".
 

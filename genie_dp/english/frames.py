@@ -345,7 +345,7 @@ def _slug(frame: PhraseFrame) -> str:
 
 
 def _keeps_end(frame: PhraseFrame, other: PhraseFrame) -> bool:
-    """Return whether what ends a frame ends the other, too: it may be long there.
+    """Return whether the end of a frame ends the other, too: it may be long there.
 
     "Turn on the lights in the hall" is never "turn the lights in the hall on".
     """
@@ -446,7 +446,7 @@ def _pattern(
 
 
 def _is_open(frame: PhraseFrame, section: str) -> bool:
-    """Return whether a frame begins with a place that could take in what is before it."""
+    """Return whether a frame begins with a place that could take in the words before it."""
     return section == "phrases" and frame.words[0] in PLACES
 
 

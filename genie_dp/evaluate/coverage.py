@@ -153,7 +153,7 @@ class MissedWording:
         cause: one of CAUSES.
         lacking: functions of the right program that no derived part speaks of.
         nearest: functions that the words best suggest, with these words.
-        near: the words of no template, parts that are derived, and what nearly fits.
+        near: the words of no template, parts that are derived, and near fits.
         stub: a template that would derive it, "" where none was found.
         left_out: content words that do not belong to the function of such a guess.
     """

@@ -294,7 +294,7 @@ class GapListener:
         return filled
 
     def _is_known(self, token: str) -> bool:
-        """Return whether a token is said by templates, or belongs to a function of the library."""
+        """Return whether a token is in templates, or belongs to a function of the library."""
         return self.said.has(token) or token in self.words.uses
 
     def _fill_runs(self, tokens: Tokens, runs: Sequence[slice]) -> Tokens | None:

@@ -3,8 +3,8 @@ r"""Sentence templates of Home Assistant (hassil), read and put into utterances 
     turn (on|off) [the] {area} light[s]     alternatives, optional parts, values of lists
     set [the] <temp> (to;{temperature})     rules by name; permutations
 
-Their templates are made of letters: `light[s]` is two words. Ours are made of tokens, so what is
-glued together is spelled out: `('light' | 'lights')`. Where a value is glued to what stands before
+Their templates are made of letters: `light[s]` is two words. Ours are made of tokens, so
+glued words are spelled out: `('light' | 'lights')`. Where a value is glued to the text before
 it, as in `de{area}`, the word `~` stands between them. Behind a value, and before a number, it may
 be left out, for to hassil `{area}s` and `{area} s` are one, and so are `channel{n}` and
 `channel {n}`; behind a number, of which readers know the end, it is.
@@ -345,7 +345,7 @@ class UtteranceWriter:
             yield tuple(run)
 
     def _is_glued(self, edges: Sequence[_Edges], place: int, atoms: Sequence[Atom]) -> bool:
-        """Return whether what comes before a place may be glued to what comes there."""
+        """Return whether the text before a place may be glued to the text there."""
         before = _first((e.right, e.may_be_empty) for e in reversed(edges[:place]))
         after = _first((e.left, e.may_be_empty) for e in edges[place:])
         if isinstance(atoms[place - 1], Letters) and isinstance(atoms[place], ListReference):

@@ -1,7 +1,7 @@
 """Automatic paraphrases: one protocol for rules, models and services, and one check for all.
 
 A paraphraser gets rows and gives candidates; faults of a candidate are decided here, by the
-checks that crowd workers' paraphrases pass, and if a parser is at hand by what it reads: Genie's
+checks that crowd workers' paraphrases pass, and if a parser is at hand by its programs: Genie's
 round trip, a paraphrase must have the program of its sentence.
 """
 

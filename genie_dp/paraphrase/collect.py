@@ -488,7 +488,7 @@ class Collect(Stage):
 
     Attributes:
         load_library: gives the skills, by which programs become canonical.
-        private: what the manifest says of private rows among those shown.
+        private: the manifest entries of private rows among those shown.
     """
 
     command = "paraphrase collect"

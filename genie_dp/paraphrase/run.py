@@ -219,7 +219,7 @@ class Paraphrase(Stage):
     Attributes:
         load_predictor: gives a parser that must read a paraphrase as the program of its sentence.
         load_library: gives the skills; only models and services, which see values, need them.
-        private: what the manifest says of private rows among the inputs.
+        private: the manifest entries of private rows among the inputs.
     """
 
     command = "paraphrase auto"

@@ -423,7 +423,7 @@ class ParaphraseSelection(Stage):
     genie-dp data paraphrase select pairs.jsonl --easy easy.txt --output chosen.jsonl
 
     Attributes:
-        private: what the manifest says of private rows among these.
+        private: the manifest entries of private rows among these.
     """
 
     command = "paraphrase select"

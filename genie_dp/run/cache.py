@@ -105,7 +105,7 @@ class Parsed:
 
 
 def is_small(sources: Mapping[str, str]) -> bool:
-    """Return whether texts (file -> text) are so few that keeping what was read saves no time."""
+    """Return whether texts (file -> text) are so few that caching them saves no time."""
     return sum(map(len, sources.values())) < _SMALLEST
 
 
@@ -170,7 +170,7 @@ def load_pickled(path: Path | None, shared: Mapping[str, Any] | None = None) -> 
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a file is ours: unpickling runs what it says, so nobody else may say it."""
+    """Return whether a file is ours: unpickling runs code, so nobody else may have written it."""
     return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 

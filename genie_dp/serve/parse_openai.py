@@ -216,7 +216,7 @@ class Completion:
 
     Attributes:
         calls: (name, arguments) of each.
-        asked, said: tokens that were read and written.
+        asked, said: counts of tokens that were read and written.
     """
 
     calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()

@@ -194,7 +194,7 @@ def run(
 
     Args:
         load_inputs: reads the templates that describe programs: of a language, with these skills.
-        tell: takes lines for whoever serves, such as the address.
+        tell: prints lines for the operator, such as the address.
         api: one of APIS.
         is_stdio: whether it is spoken over standard input and output.
         names: file of names for every request, in YAML.
@@ -245,7 +245,7 @@ def run(
 
 
 def _describe_by(inputs: Inputs) -> "ProgramDescriber":
-    """Return what says programs in English by these templates."""
+    """Return the describer of programs by these templates."""
     from genie_dp.serve.parse_english import ProgramDescriber
     from genie_dp.synthesis.describe import Describer
 
@@ -271,12 +271,12 @@ def serve_parser(
     is_stdio: bool = False,
     names: "Names | None" = None,
 ) -> ParseServerResult:
-    """Listen, load, say where, and serve until somebody stops it.
+    """Listen, load, print the address, and serve until stopped.
 
     Args:
-        load: gives the parser, and what says programs in English.
+        load: gives the parser, and the describer of programs.
         model: name of the parser, for /health and the page.
-        tell: takes lines for whoever serves.
+        tell: prints lines for the operator.
         api: one of APIS.
         is_stdio: whether it is spoken over standard input and output; then nothing listens.
         names: for every request: kind of entity -> names.
@@ -346,7 +346,7 @@ class WithoutTexts(logging.Filter):
     """Takes messages off errors before they are written: they may quote a sentence."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Keep every record, with its error told by `outline`."""
+        """Keep every record, with its error described by `outline`."""
         if isinstance(record.exc_info, tuple):
             # One string, so that what it quotes is never taken for a format.
             record.msg, record.args = "%s", (f"a request failed\n{outline(record.exc_info)}",)
@@ -355,7 +355,7 @@ class WithoutTexts(logging.Filter):
 
 
 def outline(error: _Error) -> str:
-    """Return where an error came from and of what kind it is, without its message.
+    """Return the place and the kind of an error, without its message.
 
     >>> outline((ValueError, ValueError("my secret"), None))
     'ValueError'

@@ -31,7 +31,7 @@ _CHARACTERS = 8  # of a token with its space; English has 5 to 6
 
 @dataclass(frozen=True, slots=True)
 class RequestBounds:
-    """What is answered at all.
+    """The scope of the service.
 
     Attributes:
         tokens: words and signs of a sentence, at most; of its characters eight times as many.
@@ -60,7 +60,7 @@ class ServiceConfig:
     Attributes:
         model: name of the parser, as /health tells it.
         examples: sentences that the page offers.
-        functions: what the page says that the parser can do.
+        functions: descriptions of functions for the page.
         names: those of whoever serves, for every request.
         spoken: languages of the sentences, such as "en".
         clock: seconds that go on whatever the date is.
@@ -79,7 +79,7 @@ class ServiceConfig:
 
 @dataclass(slots=True)
 class Tally:
-    """What was done, in numbers."""
+    """The counts of requests."""
 
     requests: int = 0
     sentences: int = 0
@@ -221,7 +221,7 @@ class ParseService:
             ) from None
 
     def health(self) -> parse_models.Health:
-        """Return how the service is, and what it did."""
+        """Return the state and the counts of the service."""
         limits, tally = self.config.limits, self.tally
         return parse_models.Health(
             ready=self._batcher.is_ready,
@@ -253,7 +253,7 @@ class ParseService:
         return self._schema
 
     def close(self, patience: float | None = None) -> None:
-        """Take nothing more, finish what waits, and end the threads.
+        """Take nothing more, finish waiting requests, and end the threads.
 
         Args:
             patience: seconds to wait for that at most.

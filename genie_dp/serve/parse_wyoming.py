@@ -1,6 +1,6 @@
 """A parser as Home Assistant's voice pipeline asks it: intents for sentences, over Wyoming.
 
-Home Assistant gives no reply's `context` back, only its `conversation_id`. So what was asked last
+Home Assistant gives no reply's `context` back, only its `conversation_id`. So the last question
 in a conversation is remembered for a while.
 """
 
@@ -37,7 +37,7 @@ _FORGOTTEN = 300.0  # seconds after which a question is no longer remembered
 
 
 class SpokenContext(BaseModel):
-    """What may stand in the context of an event; what others put there is ignored."""
+    """The context of an event; other fields are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -49,13 +49,13 @@ class SpokenContext(BaseModel):
 
     @property
     def place(self) -> dict[str, str]:
-        """Return where the speaker is, as far as that was told."""
+        """Return where the speaker is, if known."""
         places = {"area": self.area, "floor": self.floor}
         return {slot: value for slot, value in places.items() if value}
 
 
 class Spoken(BaseModel):
-    """What a `recognize` or `transcript` event has."""
+    """The data of a `recognize` or `transcript` event."""
 
     model_config = ConfigDict(strict=True)
 
@@ -75,12 +75,12 @@ class Conversations:
     _asked: OrderedDict[str, tuple[float, Reply]] = field(default_factory=OrderedDict)
 
     def take(self, conversation: str) -> Reply | None:
-        """Return what was asked last, once, unless that is too long ago."""
+        """Return the last question, once, unless that is too long ago."""
         since, reply = self._asked.pop(conversation, (0.0, None))
         return reply if reply is not None and self.clock() - since <= _FORGOTTEN else None
 
     def keep(self, conversation: str, reply: Reply) -> None:
-        """Remember what was asked."""
+        """Remember the question."""
         if conversation:
             self._asked[conversation] = self.clock(), reply
             if len(self._asked) > _MOST_CONVERSATIONS:
@@ -121,7 +121,7 @@ class WyomingServer:
         task.add_done_callback(self._busy.discard)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the events of a connection, until it ends or sends what is none."""
+        """Answer the events of a connection, until it ends or sends something else."""
         bounded = _BoundedReader(reader, self._service.config.limits.body)
         address = str((writer.get_extra_info("peername") or ("",))[0])
         task = asyncio.current_task()
@@ -181,7 +181,7 @@ class WyomingServer:
 
 
 class _BoundedReader:
-    """Reads no event that is longer than one may be: its length is what its sender says."""
+    """Reads no event that is longer than one may be: its sender states its length."""
 
     def __init__(self, reader: asyncio.StreamReader, most_bytes: int):
         self._reader, self._most_bytes = reader, most_bytes
@@ -221,7 +221,7 @@ def _intents(found: Sequence[Mapping[str, Any]], context: dict[str, Any] | None)
 
 
 def info_of(service: ParseService) -> Info:
-    """Return what this server says that it is."""
+    """Return the description of this server."""
     attribution = Attribution("genie-dp", "")
     about = {"attribution": attribution, "installed": True, "version": __version__}
     model = IntentModel(

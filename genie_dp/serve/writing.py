@@ -1,4 +1,4 @@
-"""What a page says of paraphrases while they are written and when they are sent."""
+"""The remarks of a page on paraphrases while they are written and when they are sent."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ WARNINGS: Mapping[str, str] = {"not-english": "Is this English? If it is, send i
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One thing to tell the writer; what is no warning must be mended."""
+    """A remark for the writer; all but warnings must be mended."""
 
     name: str
     message: str
@@ -39,7 +39,7 @@ def clean_text(text: str) -> str:
 def remarks_of(
     shown: ShownRow, texts: Sequence[str], checks: CheckConfig, *, is_draft: bool = False
 ) -> tuple[Remarks, ...]:
-    """Return what is wrong with each paraphrase of a sentence, in their order.
+    """Return the faults of each paraphrase of a sentence, in their order.
 
     Args:
         texts: as `clean_text` gives them.

@@ -170,7 +170,7 @@ class Bench:
             self.view = replace(self.view, samples=tried.samples)
 
     def _misfits(self, grammar: Grammar) -> Iterator[Problem]:
-        """Yield the problems of the last trial whose templates are what they were, moved."""
+        """Yield the problems of the last trial whose templates are unchanged, moved."""
         tried, templates = self._tried
         now = {template.id: template for template in grammar.templates} if tried.problems else {}
         for problem in tried.problems:
