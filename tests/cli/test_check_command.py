@@ -43,10 +43,10 @@ CHECK = ["check", "--skills", "skills", "--grammar", "main.genie"]
 
 
 @pytest.mark.slow
-def test_the_shipped_skills_and_grammar_have_no_errors(capsys) -> None:
+def test_the_shipped_skills_and_grammar_have_no_problems(capsys) -> None:
     assert run(["check"]) == 0
     out, _ = capsys.readouterr()
-    assert "0 errors" in out
+    assert "0 errors, 0 warnings" in out
     templates = int(out.split(" templates")[0].rpartition(" ")[2].replace(",", ""))
     assert templates >= 800
 

@@ -1,31 +1,46 @@
-"""The language server on the shipped library (how fast it is: benchmarks/editor.py)."""
+"""The language server on shipped skills (how fast it is on all: benchmarks/editor.py)."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.serve.editor_client import ROOT, EditorClient
+from genie_dp.resources import data_folder
+from tests.serve.editor_client import EditorClient
+from tests.synthesis.synthesis_setup import FEW
 
 pytestmark = pytest.mark.slow
-GMAIL = ROOT / "thingpedia/com.gmail/templates.genie"
 
 
 @pytest.fixture(scope="module")
-def editor():
-    client = EditorClient(folder=ROOT)
+def checkout(tmp_path_factory):
+    """Return a folder that is laid out as the checkout is, with a few of its skills."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(data_folder("grammars"), folder / "grammars")
+    for name in FEW:
+        shutil.copytree(data_folder("thingpedia") / name, folder / "thingpedia" / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def editor(checkout):
+    client = EditorClient(folder=checkout)
     yield client
     client.close()
 
 
 @pytest.fixture(scope="module")
-def gmail(editor):
-    uri = editor.open(GMAIL)
+def gmail(editor, checkout):
+    file = checkout / "thingpedia/com.gmail/templates.genie"
+    uri = editor.open(file)
     editor.until(lambda: uri in editor.diagnostics)
-    return uri, GMAIL.read_text(encoding="utf-8")
+    return uri, file.read_text(encoding="utf-8")
 
 
-def test_the_shipped_library_has_no_problems(editor, gmail):
-    assert editor.all_codes() == []
+def test_shipped_skills_have_no_errors(editor, gmail):
+    assert editor.codes(gmail[0]) == []
+    codes = {code for _, code in editor.all_codes()}  # some of the grammar waits for other skills
+    assert codes <= {"G102", "K119"}
 
 
 def test_an_edit_is_checked_and_so_is_its_way_back(editor, gmail):
@@ -48,4 +63,4 @@ def test_a_name_used_all_over_is_renamed_in_all_files(editor, gmail):
     edit = editor.rename(uri, text, "N|P := ('my emails'", "NOUNS")
     files = {Path(changed).name for changed in edit.changes}
     assert {"categories.genie", "commands.genie", "templates.genie"} <= files
-    assert len(edit.changes) > 50
+    assert len(edit.changes) > 15
