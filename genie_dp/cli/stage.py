@@ -26,7 +26,7 @@ from genie_dp.cli.options import (
 )
 from genie_dp.cli.output import told_private
 from genie_dp.cli.private.ledgers import ledger_option
-from genie_dp.errors import GenieError
+from genie_dp.errors import GenieError, Problem
 from genie_dp.locale import DEFAULT
 from genie_dp.recipe import Setting, is_required, settings_of
 from genie_dp.run.stage import Output
@@ -243,6 +243,26 @@ def _take_models(stage: Any, options: Options) -> Options:
     return {"open_model": open_any}
 
 
+def _take_parser_of_rows(stage: Any, options: Options) -> Options:
+    return {"open_parser": _open_parser_of_rows}
+
+
+def _open_parser_of_rows(folder: Path, language: str) -> Any:
+    """Return what a parser predicts for sentences of rows in a language.
+
+    Raises:
+        GenieError: J007, it writes another language.
+    """
+    from genie_dp.parser.parser import BestProgram
+
+    parser = BestProgram.from_folder(folder)
+    own_language = parser.parser.target.language.name
+    if own_language != language:
+        message = f"the parser of {folder} writes {own_language}, the rows are {language}"
+        raise GenieError(Problem("J007", message, hint=f"add --language {own_language}"))
+    return parser.predict
+
+
 # Lists of the package that the frames of a detector may name.
 _LISTS = (
     "person_first_name", "person_last_name", "street", "city", "product", "song", "artist",
@@ -267,6 +287,7 @@ GROUPS: Mapping[str, OptionGroup] = {
     "listener": OptionGroup(_listener_options, _take_listener),
     "library at need": OptionGroup(library_options, _take_library_at_need),
     "templates at need": OptionGroup(_templates_option, _take_templates),
+    "parser of rows": OptionGroup(lambda command: command, _take_parser_of_rows),
     "models": OptionGroup(lambda command: command, _take_models),
     "lists": OptionGroup(lambda command: command, _take_lists),
     "report of rows": OptionGroup(_report_option, _take_report),

@@ -50,7 +50,7 @@ STEPS: Mapping[str, CommandEntry] = {
         "sentences jobs output",
     ),
     "compare": CommandEntry(
-        "genie_dp.cli.private.evaluate:command",
+        "genie_dp.private.metrics.config:Compare",
         "Compare synthetic rows with real ones that were held out.",
         "real-is-public mauve report output",
     ),

@@ -1,19 +1,65 @@
-"""Settings of a comparison of synthetic rows with real ones, and what it reads."""
+"""The comparison of synthetic rows with real ones, as a stage."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from genie_dp.recipe import check_settings, setting
+from genie_dp.languages.library import Library
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.records import DEFAULT_LANGUAGE
+from genie_dp.stage.kernel import OutputOption, Stage
 
 # What a unit counts as, at most, where a mean of nats a word is released with noise.
 MOST_NATS = 12.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateConfig:
-    """What is measured, and on how many rows."""
+class Compare(Stage):
+    """Compare synthetic rows with real ones that were held out.
 
+    Words, functions and their distribution, MAUVE, the loss of a language model, valid programs.
+    REAL and SYNTHETIC are rows as JSONL, TSV or, if REAL is public, Parquet; several SYNTHETIC
+    stand side by side.
+
+    The figures are NOT differentially private. Say what REAL is: --real-is-public, or
+    --keep-private, then the report must stay where the private rows are. Only what --spend releases
+    is differentially private: the likelihood of REAL's rows, with noise.
+
+    \b
+    genie-dp private compare test.jsonl one.jsonl two.jsonl --real-is-public --report report.html
+    genie-dp private compare test.jsonl two.jsonl --real-is-public --parser parser
+    genie-dp private compare private.jsonl two.jsonl --keep-private --report kept/report.html
+    genie-dp private compare held.jsonl two.jsonl --keep-private --generator two --spend 0.5
+
+    Attributes:
+        open_parser: reads the parser of a folder, for rows of a language.
+    """
+
+    command = "private compare"
+    work = "genie_dp.private.metrics.run:run"
+    output = OutputOption(
+        "Write the result there, as JSON.", is_required=False, metavar="FILE|URL|-"
+    )
+
+    real: str = setting(REQUIRED, "Rows that were held out.", is_argument=True)
+    synthetic: tuple[str, ...] = setting(
+        REQUIRED, "Rows to compare with them.", is_argument=True, metavar="SYNTHETIC..."
+    )
+    real_is_public: bool = setting(
+        False,
+        "REAL may be seen by everybody: figures are printed, functions are named.",
+        value="flag",
+    )
+    keep_private: bool = setting(
+        False,
+        "REAL is private, and so is the report: files that only you can read, nothing printed.",
+        value="flag",
+    )
+    load_library: Callable[[], Library] = setting(
+        REQUIRED, "Skills of the programs.", value="library at need"
+    )
+    language: str = DEFAULT_LANGUAGE
     utterances_only: bool = setting(False, "Measure sentences, not programs.")
     rows: int | None = setting(
         None,
@@ -43,56 +89,73 @@ class EvaluateConfig:
     )
     title: str | None = setting(None, "Title of the page.", metavar="TEXT")
     seed: int = setting(0, "Seed of the rows chosen, of clusters and of intervals.")
-
-    def __post_init__(self) -> None:
-        """Check every field.
-
-        Raises:
-            GenieError: R040, all that is wrong.
-        """
-        check_settings(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateInputs:
-    """What a comparison reads.
-
-    Attributes:
-        real: rows that were held out.
-        synthetic: files of rows that stand side by side.
-        language: of the programs.
-        parser: the folder of a parser, to count functions in what it makes of the sentences.
-        texts: rows, or lines of a .txt, to make the language model of; () for halves of `real`.
-        model: the folder of a causal language model of Hugging Face, instead of `texts`.
-        generators: folders of what drew the synthetic files, in their order.
-        ledger: of the real rows, if not beside them.
-    """
-
-    real: str
-    synthetic: tuple[str, ...]
-    language: str = DEFAULT_LANGUAGE
-    parser: Path | None = None
-    texts: tuple[str, ...] = ()
-    model: Path | None = None
-    generators: tuple[Path, ...] = ()
-    ledger: Path | None = None
+    parser: Path | None = setting(
+        None,
+        "Count functions in what this trained parser says of the sentences, and compare its "
+        "programs with those of the rows.",
+        value="folder",
+        metavar="FOLDER",
+    )
+    texts: tuple[str, ...] = setting(
+        (),
+        "Rows, or lines of a .txt, to make the language model of [halves of REAL].",
+        value="text",
+        option="lm-text",
+        metavar="FILE",
+    )
+    model: Path | None = setting(
+        None,
+        "A causal language model of Hugging Face: vectors for MAUVE, and losses.",
+        value="folder",
+        metavar="FOLDER",
+    )
+    generators: tuple[Path, ...] = setting(
+        (),
+        "What drew SYNTHETIC, of genie-dp private train: how likely it finds REAL's rows. One for "
+        "each file, in their order.",
+        value="folder",
+        option="generator",
+        metavar="FOLDER",
+    )
+    ledger: Path | None = setting(
+        None,
+        "The ledger [beside the private rows: rows.jsonl has rows.ledger.json].",
+        value="file",
+        metavar="FILE",
+    )
+    report: str | None = setting(
+        None, "Write a page with charts there.", value="text", metavar="FILE"
+    )
+    open_parser: Callable[[Path, str], Any] | None = setting(
+        None, "What reads a parser.", value="parser of rows"
+    )
 
     @property
     def files(self) -> tuple[str, ...]:
         """Return all files of rows and texts."""
         return self.real, *self.synthetic, *self.texts
 
-    def conflicts(self, config: EvaluateConfig) -> list[str]:
+    def conflict(self, target: str | None = None) -> str | None:
         """Return what excludes each other, by the names of the command's options."""
+        if self.real_is_public == self.keep_private:
+            return (
+                "say what REAL is: --real-is-public, or --keep-private. The figures are not "
+                "differentially private: computed from private rows, they must be kept like these"
+            )
         texts = {
-            "--parser does not go with --utterances-only": self.parser and config.utterances_only,
-            "--buckets does not go with --no-mauve": config.buckets and not config.mauve,
+            "--parser does not go with --utterances-only": self.parser and self.utterances_only,
+            "--buckets does not go with --no-mauve": self.buckets and not self.mauve,
             "--lm-text makes a language model, --model is one: name one of them": self.model
             and self.texts,
             "give as many --generator as there are files of SYNTHETIC": self.generators
             and len(self.generators) != len(self.synthetic),
-            "--spend needs --generator, whose likelihood it releases": config.spend
+            "--spend needs --generator, whose likelihood it releases": self.spend
             and not self.generators,
-            "--ledger goes with --spend": self.ledger and not config.spend,
+            "--ledger goes with --spend": self.ledger and not self.spend,
+            "--spend is for private rows: figures of public ones cost nothing": self.spend
+            and self.real_is_public,
+            "--keep-private prints nothing: name a --report or an --output": self.keep_private
+            and target == ""
+            and not (self.report or self.spend),
         }
-        return [text for text, is_wrong in texts.items() if is_wrong]
+        return next((text for text, is_wrong in texts.items() if is_wrong), None)

@@ -7,7 +7,7 @@ and mistakes in any of the files are told without their text.
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,7 +17,6 @@ from typing import Any
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.languages.library import Library
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import ledger_to_spend, private_of
 from genie_dp.private.metrics.compare import (
@@ -28,7 +27,7 @@ from genie_dp.private.metrics.compare import (
     check,
     compare_corpora,
 )
-from genie_dp.private.metrics.config import EvaluateConfig, EvaluateInputs
+from genie_dp.private.metrics.config import Compare
 from genie_dp.private.metrics.figures import PRIVATE, PUBLIC, SCHEMA, page, table_lines
 from genie_dp.private.metrics.language_model import NgramModel, SentenceModel
 from genie_dp.private.metrics.likelihood import (
@@ -42,15 +41,13 @@ from genie_dp.private.metrics.programs import ProgramReader
 from genie_dp.private.source import PrivateSource
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.files import check_output, for_owner_alone, open_input_text, open_text
-from genie_dp.run.stage import Result, show_progress
+from genie_dp.run.stage import Output, Result, show_progress
 
-OpenParser = Callable[[Path, str], Parse]
-"""Reads the parser of a folder, which must write programs of a language."""
 _BATCH = 32
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluateResult(Result):
+class ComparisonResult(Result):
     """How near synthetic rows come to real ones; not differentially private.
 
     Attributes:
@@ -64,9 +61,17 @@ class EvaluateResult(Result):
     is_public: bool
     files: tuple[str, ...] = ()
     released: tuple[NoisyLikelihood, ...] = ()
+    output: str | None = None
+
+    def findings(self) -> Iterator[str]:
+        """Yield the figures of public rows, unless standard output has them as JSON."""
+        if self.is_public and self.output != "-":
+            yield from self.table()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person; no figure is in it."""
+        """Yield the figures of public rows, then the files; no figure of private rows."""
+        if self.is_public:
+            yield from self.table()
         place = f" -> {', '.join(self.files)}" if self.files else ""
         yield f"{_count_files(len(self.figures['synthetic']))} compared{place}"
         if not self.is_public and self.files:
@@ -81,106 +86,86 @@ class EvaluateResult(Result):
         return table_lines(self.figures)
 
 
-def run(
-    config: EvaluateConfig,
-    inputs: EvaluateInputs,
-    output: str | None = None,
-    *,
-    load_library: Callable[[], Library],
-    open_parser: OpenParser,
-    report: str | None = None,
-    is_public: bool = False,
-    progress: bool | None = None,
-) -> EvaluateResult:
+def run(stage: Compare, output: Output, *, progress: bool | None = None) -> ComparisonResult:
     """Compare synthetic rows with real ones that were held out.
 
-    Args:
-        config: what is measured.
-        inputs: the files.
-        output: where the figures go, as JSON; of public rows it may be a URL or "-".
-        load_library: reads the functions that programs may use.
-        open_parser: reads the parser that the inputs name.
-        report: the file of a page with charts.
-        is_public: everybody may see the real rows, and so the figures.
-        progress: whether to show it; None for on a terminal.
-
     Raises:
-        GenieError: inputs exclude each other (R040), figures of private rows would go elsewhere
-            (J008), rows with a ledger are not public (J009), an output is an input (J010), what is
-            released is past the ledger's budget (B023), or what is read is no good;
-            docs/errors.md has all.
+        GenieError: figures of private rows would go elsewhere (J008), rows with a ledger are not
+            public (J009), an output is an input (J010), what is released is past the ledger's
+            budget (B023), or what is read is no good; docs/errors.md has all.
     """
-    conflicts = inputs.conflicts(config)
-    if is_public and config.spend:
-        conflicts.append("--spend is for private rows: figures of public ones cost nothing")
-    if conflicts:
-        raise GenieError([Problem("R040", text) for text in conflicts])
-    ledger = (
-        Ledger.open(ledger_to_spend(Path(inputs.real), inputs.ledger)) if config.spend else None
-    )
-    _check_targets([name for name in (report, output) if name], inputs, is_public=is_public)
+    target, report, is_public = output.target or None, stage.report, stage.real_is_public
+    ledger = Ledger.open(ledger_to_spend(Path(stage.real), stage.ledger)) if stage.spend else None
+    _check_targets([name for name in (report, target) if name], stage)
     if is_public:
-        _refuse_private(inputs.files)
-    if config.mauve:
+        _refuse_private(stage.files)
+    if stage.mauve:
         check_mauve()
-    reader = _RowReader(inputs.language, config.utterances_only, is_public, progress)
-    names = _short_names([inputs.real, *inputs.synthetic])
+    reader = _RowReader(stage.language, stage.utterances_only, is_public, progress)
+    names = _short_names([stage.real, *stage.synthetic])
     real, *synthetic = [Corpus(name, tuple(reader.rows(file))) for name, file in names]
-    programs, parse = None, None
-    if not config.utterances_only:
-        programs = ProgramReader(get_language(inputs.language), load_library())
-        if inputs.parser:
-            # Of private rows a bar would tell how many there are.
-            show = progress if is_public else False
-            parse = _in_batches(open_parser(inputs.parser, inputs.language), show=show)
-    featuriser, model = _open_models(inputs, reader)
-    generators = open_generators(inputs.generators, language=inputs.language)
-    comparison = Comparison(
-        programs=programs,
-        featuriser=featuriser if config.mauve else None,
-        model=model,
-        parse=parse,
-        generators=tuple(scorer for _, scorer in generators),
-        rows=config.rows or 0,
-        intervals=Intervals(config.seed),
-        mauve=MauveSettings(config.buckets or 0, config.mauve_runs, config.seed),
-        is_public=is_public,
-        seed=config.seed,
-    )
+    generators = open_generators(stage.generators, language=stage.language)
+    comparison = _comparison(stage, reader, [scorer for _, scorer in generators], progress)
     check(real, synthetic, comparison)
     if progress:
         files = _count_files(len(synthetic))
         print(f"comparing {files} with {real.name} ..", file=sys.stderr, flush=True)  # noqa: T201
     figures = {
-        **_facts(config, inputs, comparison, real.name),
+        **_facts(stage, comparison, real.name),
         **compare_corpora(real, synthetic, comparison),
     }
     with nullcontext() if is_public else for_owner_alone():
         if report:
             with open_text(report) as out:
                 out.write(page(figures))
-        if output:
-            with open_text(output) as out:
+        if target:
+            with open_text(target) as out:
                 json.dump(figures, out, indent=2, ensure_ascii=False)
                 out.write("\n")
-    files_written = tuple(name for name in (output, report) if name and name != "-")
+    files_written = tuple(name for name in (target, report) if name and name != "-")
     released: tuple[NoisyLikelihood, ...] = ()
-    if ledger is not None and config.spend:
-        source = PrivateSource.promised(inputs.real, ledger.budget, language=inputs.language)
+    if ledger is not None and stage.spend:
+        source = PrivateSource.promised(stage.real, ledger.budget, language=stage.language)
         released = release_likelihoods(
-            generators, source.units, ledger, epsilon=config.spend, most=config.most_nats
+            generators, source.units, ledger, epsilon=stage.spend, most=stage.most_nats
         )
-    return EvaluateResult(figures, is_public, files_written, released)
+    return ComparisonResult(figures, is_public, files_written, released, target)
 
 
-def _check_targets(targets: Sequence[str], inputs: EvaluateInputs, *, is_public: bool) -> None:
+def _comparison(
+    stage: Compare, reader: "_RowReader", generators: Sequence[Any], progress: bool | None
+) -> Comparison:
+    """Return what rows are compared by."""
+    programs, parse = None, None
+    if not stage.utterances_only:
+        programs = ProgramReader(get_language(stage.language), stage.load_library())
+        if stage.parser and stage.open_parser:
+            # Of private rows a bar would tell how many there are.
+            show = progress if stage.real_is_public else False
+            parse = _in_batches(stage.open_parser(stage.parser, stage.language), show=show)
+    featuriser, model = _open_models(stage, reader)
+    return Comparison(
+        programs=programs,
+        featuriser=featuriser if stage.mauve else None,
+        model=model,
+        parse=parse,
+        generators=tuple(generators),
+        rows=stage.rows or 0,
+        intervals=Intervals(stage.seed),
+        mauve=MauveSettings(stage.buckets or 0, stage.mauve_runs, stage.seed),
+        is_public=stage.real_is_public,
+        seed=stage.seed,
+    )
+
+
+def _check_targets(targets: Sequence[str], stage: Compare) -> None:
     for target in targets:
-        if not is_public and (target == "-" or "://" in target):
+        if stage.keep_private and (target == "-" or "://" in target):
             hint = "name a file beside the private rows"
             message = f"a private report is written to a local file only, got {target}"
             raise GenieError(Problem("J008", message, hint=hint))
         check_output(target)
-    taken = {_resolve(file) for file in inputs.files}
+    taken = {_resolve(file) for file in stage.files}
     for target in targets:
         if target != "-" and _resolve(target) in taken:
             message = f"{target} is compared, or written already: it would be lost"
@@ -201,21 +186,19 @@ def _refuse_private(files: Sequence[str]) -> None:
             raise GenieError(Problem("J009", message, hint=hint))
 
 
-def _open_models(
-    inputs: EvaluateInputs, reader: "_RowReader"
-) -> tuple[Featuriser, SentenceModel | None]:
-    if inputs.model:
+def _open_models(stage: Compare, reader: "_RowReader") -> tuple[Featuriser, SentenceModel | None]:
+    if stage.model:
         from genie_dp.models.device import prepare_torch
         from genie_dp.private.metrics.language_model import HuggingFaceModel
 
         prepare_torch("cpu")
-        both = HuggingFaceModel(inputs.model)
+        both = HuggingFaceModel(stage.model)
         return both, both
-    if not inputs.texts:
+    if not stage.texts:
         return HashedNgrams(), None
-    texts = list(chain.from_iterable(map(reader.texts, inputs.texts)))
+    texts = list(chain.from_iterable(map(reader.texts, stage.texts)))
     if not texts:
-        message = f"{', '.join(inputs.texts)} holds no sentences"
+        message = f"{', '.join(stage.texts)} holds no sentences"
         raise GenieError(Problem("J004", message, hint="name a file with sentences"))
     return HashedNgrams(), NgramModel(texts)
 
@@ -303,12 +286,10 @@ def _is_text(file: str) -> bool:
 # --------------------------------------------------------------------------------------- results
 
 
-def _facts(
-    config: EvaluateConfig, inputs: EvaluateInputs, comparison: Comparison, real: str
-) -> dict[str, Any]:
+def _facts(stage: Compare, comparison: Comparison, real: str) -> dict[str, Any]:
     """Return what the figures say of how they were made."""
     is_public = comparison.is_public
-    title = config.title or f"Synthetic rows against {real}"
+    title = stage.title or f"Synthetic rows against {real}"
     return {
         "schema": SCHEMA,
         "privacy": {
@@ -318,9 +299,9 @@ def _facts(
         },
         "version": __version__,
         "title": title if is_public else f"PRIVATE: {title}",
-        "language": inputs.language,
-        "parser": str(inputs.parser) if inputs.parser else None,
-        "seed": config.seed,
+        "language": stage.language,
+        "parser": str(stage.parser) if stage.parser else None,
+        "seed": stage.seed,
         "intervals": {
             "draws": comparison.intervals.draws,
             "level": comparison.intervals.level,

@@ -87,7 +87,7 @@ def test_public_rows_have_the_likelihood_of_each_generator(tmp_path, generator, 
     assert 0.8 * math.log(200) < figure["value"] < 3 * math.log(300)
     assert "held-out likelihood" in capsys.readouterr().out
     evaluate(real, made, made, "--real-is-public", "--generator", generator, code=2)
-    evaluate(real, made, "--real-is-public", "--spend", 1, "--generator", generator, code=1)
+    evaluate(real, made, "--real-is-public", "--spend", 1, "--generator", generator, code=2)
     assert "figures of public ones cost nothing" in capsys.readouterr().err
 
 
