@@ -33,7 +33,7 @@ def test_a_file_is_laid_out(case, golden):
 
 
 @pytest.mark.slow
-def test_shipped_files_can_be_read_and_layout_changes_nothing_that_they_say():
+def test_layout_changes_nothing_that_grammars_say():
     def said(text: str, path: Path) -> list[object]:
         parsed, problems = parse_file(text, file=str(path))
         assert described(problems) == ""
@@ -42,19 +42,18 @@ def test_shipped_files_can_be_read_and_layout_changes_nothing_that_they_say():
             for t in parsed.templates
         ]
 
-    folders = data_folder("grammars"), data_folder("thingpedia"), ROOT / "examples"
+    folders = data_folder("grammars"), ROOT / "examples"
     files = [path for folder in folders for path in sorted(folder.rglob("*.genie"))]
     templates = 0
     for path in files:
         text = path.read_text(encoding="utf-8")
+        templates += text.count(":=")
         laid_out = layout(text)
-        meant = said(laid_out, path)
         if laid_out != text:
             assert layout(laid_out) == laid_out, path
-            assert said(text, path) == meant
-        templates += len(meant)
-    assert len(files) > 60
-    assert templates >= 800
+            assert said(laid_out, path) == said(text, path)
+    assert len(files) >= 20
+    assert templates >= 300
 
 
 def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(tmp_path):
@@ -73,10 +72,12 @@ def test_a_file_is_shortened_where_it_says_no_more_than_the_library(case, golden
 
 
 @pytest.mark.slow
-def test_shortening_the_shipped_skills_keeps_all_that_they_say():
+def test_shipped_skills_are_laid_out_and_as_short_as_they_can_be():
     language, library = get_language("thingtalk"), load_library("thingtalk")
     shorter = shortener(language, library)
-    for path in data_folder("thingpedia").glob("*/templates.genie"):
+    files = sorted(data_folder("thingpedia").glob("*/templates.genie"))
+    assert len(files) > 40
+    for path in files:
         text = path.read_text(encoding="utf-8")
         assert layout(shorter(text, str(path))) == text, (
             "genie-dp grammar format --shorten thingpedia"
