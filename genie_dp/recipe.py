@@ -36,8 +36,9 @@ class Setting:
         choices: all values that a text may have; empty for any.
         metavar: what stands for the value in a command's help.
         option: name of the command's option, where that is not the field's own.
-        value: kind of the value for a command: "file", "folder", "text", "skills", or a group of
-            options that give one value, such as "library" (`cli.stage`). "" for what the type says.
+        value: kind of the value for a command: "file", "folder", "new folder", "text", "skills",
+            "flag" for an option that negates the default, or a group of options that give one
+            value, such as "library" (`cli.stage`). "" for the kind that follows from the type.
         is_argument: whether a command takes it by its place.
         parse: reads a value, or one of several, from its text.
         of_project: whether a command takes it from the genie.yaml above, where it is not given.

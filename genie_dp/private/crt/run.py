@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -330,12 +331,11 @@ class Crt(Training):
         schedule = TrainingSchedule(plan, self.noisy_steps, public_steps, epochs)
         payer = self._payer(redaction, work)
         limits = describe_limits(self.method, redaction.apart) if redaction else ()
-
-        def keep_public() -> None:
-            assert self.public_model is not None
-            assert budget is not None
-            save_public(generator, budget, self.public_model, limits=limits)
-
+        before_private = None
+        if self.public_model is not None and budget is not None:
+            before_private = partial(
+                save_public, generator, budget, self.public_model, limits=limits
+            )
         generator, spent = fit(
             generator,
             learned.private,
@@ -343,7 +343,7 @@ class Crt(Training):
             public=learned.public,
             spend=payer,
             folder=work.path,
-            before_private=keep_public if self.public_model else None,
+            before_private=before_private,
             # The number of steps would tell how many rows have no secret.
             listen=lambda stage, event: write_share(
                 f"{stage} learns", event["step"], event["steps"], show=progress
