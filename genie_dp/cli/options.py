@@ -385,16 +385,6 @@ def _without(opposite: str) -> Callable[[click.Context, click.Parameter, bool], 
     return check_opposite
 
 
-def format_option(command: Command) -> Command:
-    """Add --format, as `format_`."""
-    return click.option(
-        "--format",
-        "format_",
-        type=click.Choice(["jsonl", "tsv", "parquet"]),
-        help="Format of the rows [by the output's name].",
-    )(command)
-
-
 def prior_option(what: str) -> Decorator:
     """Add --prior, whose help begins with what it does to rows."""
     return click.option(
@@ -415,6 +405,3 @@ def output_option(what: str) -> Decorator:
         metavar="FILE|URL|-",
         help=what,
     )
-
-
-rows_output = output_option("Where the rows go; .gz, .bz2 and .xz compress.")

@@ -146,6 +146,13 @@ def _take_inputs(stage: Any, options: Options) -> Options:
     return {"inputs": load_inputs(*given, skip_broken=options.pop("skip_broken"))}
 
 
+def _take_inputs_at_need(stage: Any, options: Options) -> Options:
+    from genie_dp.cli.inputs import load_inputs
+
+    given = [options.pop(name) for name in ("language", "skills", "grammar")]
+    return {"load_inputs": partial(load_inputs, *given, skip_broken=options.pop("skip_broken"))}
+
+
 def _files_options(command: Any) -> Any:
     return library_options(grammar_option(command))
 
@@ -279,6 +286,7 @@ def _take_lists(stage: Any, options: Options) -> Options:
 GROUPS: Mapping[str, OptionGroup] = {
     "about": OptionGroup(card_options, _take_about),
     "inputs": OptionGroup(_files_options, _take_inputs),
+    "inputs at need": OptionGroup(_files_options, _take_inputs_at_need),
     "ledger": OptionGroup(ledger_option, _take_ledger),
     "library": OptionGroup(library_options, _take_library),
     "library by language": OptionGroup(_library_by_language_options, _take_library_by_language),

@@ -45,7 +45,7 @@ STEPS: Mapping[str, CommandEntry] = {
         "epsilon public iterations rows",
     ),
     "render": CommandEntry(
-        "genie_dp.cli.private.render:command",
+        "genie_dp.private.prior.render:Render",
         "Say the programs of a prior by the templates: several clean sentences for each.",
         "sentences jobs output",
     ),

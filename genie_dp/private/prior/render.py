@@ -21,15 +21,16 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private_prior import load_prior, load_spent
-from genie_dp.recipe import setting
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.records import Example, Slot
 from genie_dp.rows import from_json, read_rows, rows_format, to_json, write_rows
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.files import open_text, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
-from genie_dp.run.work import enter_work, interruptible, refuse_or_clear
+from genie_dp.run.work import enter_work, interruptible
 from genie_dp.run.workers import in_processes
+from genie_dp.stage.kernel import RESUMABLE_ROWS, Stage, jobs_setting
 from genie_dp.synthesis.config import ReverseConfig
 from genie_dp.synthesis.describe import Describer, Description
 from genie_dp.synthesis.explain import DerivationNode, Explainer
@@ -45,15 +46,6 @@ _PLACE = 0.02
 RenderedProgram = tuple[Example, ...] | str
 """The rows of a program, or why there are none."""
 _SHOWN = 10  # programs that a result names
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderConfig(ReverseConfig):
-    """By which templates programs are said, and how often."""
-
-    sentences: int = setting(
-        5, "Sentences of each program, at most.", least=1, most=100, metavar="N"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,97 +223,123 @@ class RenderResult(Result):
             yield f"  and {len(self.unsaid) - _SHOWN:,} more; --unsaid FILE has them all"
 
 
-def run(
-    config: RenderConfig,
-    source: str,
-    load_inputs: Callable[[], Inputs],
-    output: Output,
-    *,
-    spent: Path | None = None,
-    unsaid: Path | None = None,
-    jobs: int = 1,
-    progress: bool | None = None,
-) -> RenderResult:
-    """Write sentences for the programs of a prior, or of drawn rows; this costs nothing.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Render(Stage, ReverseConfig):
+    """Say the programs of a prior by the templates: several clean sentences for each.
 
-    Args:
-        config: by which templates, and how many.
-        source: the file of a prior; or of rows, with their guarantee.
-        load_inputs: reads library and templates, once source and output are known to be good.
-        output: where the rows go.
-        spent: the file of the rows' guarantee.
-        unsaid: a file for the programs that no template can say.
-        jobs: processes; the bytes do not depend on it.
-        progress: whether to show on stderr how far it is; None for on a terminal.
+    PRIOR is a file of `genie-dp private prior --sampled`; ROWS those of `genie-dp private sample`
+    with their --spent. Sentences hold placeholders, for which genie-dp data augment draws new
+    values. This reads nothing private and costs nothing.
 
-    Raises:
-        GenieError: F007, there are no programs; F001, the file is no prior; D027, an output is an
-            input; the output is there (Y022).
+    \b
+    genie-dp private render prior.json --output rendered.jsonl
+    genie-dp data augment rendered.jsonl --output train.jsonl
     """
-    started = time.monotonic()
-    refuse_overlap((output.target, unsaid), (source, spent))
-    needs_file = ["resume"] if output.resume else []
-    format = rows_format(output.target, output.format, what="rendered", needs_file=needs_file)
-    is_file = output.target != "-"
-    if is_file:
-        refuse_or_clear(output.path, output.work, resume=output.resume, overwrite=output.overwrite)
-    drawn_programs, provenance = _read_programs(source, spent)
-    times = Counter(drawn_programs)
-    inputs = load_inputs()
-    describer = Describer.from_inputs(inputs, config)
-    renderer = Renderer(describer, Explainer(describer.compiled), config.sentences)
-    settings = {
-        "version": __version__,
-        "language": inputs.language.name,
-        "inputs": inputs.fingerprint(),
-        "subsets": list(config.subsets),
-        "sentences": config.sentences,
-        "max_depth": config.max_depth,
-        **provenance,
-    }
-    leave_to_the_end()
 
-    def render(programs: Sequence[str]) -> Iterator[RenderedProgram]:
-        rows: Iterable[RenderedProgram] = map(renderer.say, programs)
-        if jobs > 1:
-            rows = in_processes(partial(_say_some, renderer, programs), range(len(programs)), jobs)
-        return show_progress(rows, label="render", total=len(programs), show=progress)
+    command = "private render"
+    output = RESUMABLE_ROWS
 
-    def write(read: Callable[[], Iterable[RenderedProgram]]) -> tuple[int, list[UnsaidProgram]]:
-        count, missing = 0, []
+    source: Path = setting(
+        REQUIRED, "Programs to say.", is_argument=True, value="file", metavar="PRIOR|ROWS"
+    )
+    spent: Path | None = setting(None, "Guarantee of ROWS, as JSON.", value="file", metavar="FILE")
+    load_inputs: Callable[[], Inputs] = setting(
+        REQUIRED, "Library and templates.", value="inputs at need"
+    )
+    sentences: int = setting(
+        5, "Sentences of each program, at most.", least=1, most=100, metavar="N"
+    )
+    unsaid: Path | None = setting(
+        None,
+        "Write the programs that no template can say there, as TSV: how often they were drawn, "
+        "program, reason.",
+        value="new file",
+        metavar="FILE",
+    )
+    jobs: int = jobs_setting()
+
+    def run(self, output: Output, *, progress: bool | None = None) -> RenderResult:
+        """Write sentences for the programs of a prior, or of drawn rows.
+
+        Library and templates are read once source and output are known to be good.
+
+        Raises:
+            GenieError: F007, there are no programs; F001, the file is no prior; D027, an output is
+                an input; the output is there (Y022).
+        """
+        started = time.monotonic()
+        refuse_overlap((output.target, self.unsaid), (str(self.source), self.spent))
+        needs_file = ["resume"] if output.resume else []
+        format = rows_format(output.target, output.format, what="rendered", needs_file=needs_file)
+        output.refuse_or_clear()
+        drawn_programs, provenance = _read_programs(str(self.source), self.spent)
+        times = Counter(drawn_programs)
+        inputs = self.load_inputs()
+        describer = Describer.from_inputs(inputs, self)
+        renderer = Renderer(describer, Explainer(describer.compiled), self.sentences)
+        settings = {
+            "version": __version__,
+            "language": inputs.language.name,
+            "inputs": inputs.fingerprint(),
+            "subsets": list(self.subsets),
+            "sentences": self.sentences,
+            "max_depth": self.max_depth,
+            **provenance,
+        }
+        leave_to_the_end()
+        if output.target == "-":
+            rendered = tuple(_render(renderer, tuple(times), self.jobs, progress))
+            rows, missing = self._write(times, lambda: rendered, "-", format)
+        else:
+            enter_work(output.work, settings, resume=output.resume)
+            lines = output.work / "said.jsonl"
+            with interruptible(output.work):
+                rest = tuple(times)[_count_whole_lines(lines) :]
+                _append_lines(lines, _render(renderer, rest, self.jobs, progress))
+                read = partial(_read_lines, lines)
+                rows, missing = self._write(times, read, output.target, format)
+                counts = {"programs": len(times), "unsaid": len(missing), "rows": rows}
+                facts = {"command": self.command, **settings, "counts": counts}
+                write_json(manifest_of(output.target), facts)
+            shutil.rmtree(output.work)
+        seconds = time.monotonic() - started
+        return RenderResult(output.target, rows, len(times), tuple(missing), seconds)
+
+    def _write(
+        self,
+        times: Counter[str],
+        read: Callable[[], Iterable[RenderedProgram]],
+        target: str,
+        format: str,
+    ) -> tuple[int, list[UnsaidProgram]]:
+        """Write the rows; return how many there are, and the programs without any."""
+        count, missing = 0, list[UnsaidProgram]()
 
         def examples() -> Iterator[Example]:
             nonlocal count
-            for row in number_rows(times, read, config.sentences):
+            for row in number_rows(times, read, self.sentences):
                 if isinstance(row, UnsaidProgram):
                     missing.append(row)
                 else:
                     count += 1
                     yield row
 
-        write_rows((f"{to_json(row)}\n" for row in examples()), "jsonl", output.target, format)
+        write_rows((f"{to_json(row)}\n" for row in examples()), "jsonl", target, format)
         missing.sort(key=lambda program: -program.times)
-        if unsaid is not None:
-            with open_text(str(unsaid)) as out:
+        if self.unsaid is not None:
+            with open_text(str(self.unsaid)) as out:
                 for program in missing:
                     out.write(f"{program.times}\t{program.program}\t{program.reason}\n")
         return count, missing
 
-    if is_file:
-        enter_work(output.work, settings, resume=output.resume)
-        lines = output.work / "said.jsonl"
-        with interruptible(output.work):
-            _append_lines(lines, render(tuple(times)[_count_whole_lines(lines) :]))
-            rows, missing = write(partial(_read_lines, lines))
-            counts = {"programs": len(times), "unsaid": len(missing), "rows": rows}
-            facts = {"command": "private render", **settings, "counts": counts}
-            write_json(manifest_of(output.target), facts)
-        shutil.rmtree(output.work)
-    else:
-        rendered = tuple(render(tuple(times)))
-        rows, missing = write(lambda: rendered)
-    seconds = time.monotonic() - started
-    return RenderResult(output.target, rows, len(times), tuple(missing), seconds)
+
+def _render(
+    renderer: Renderer, programs: Sequence[str], jobs: int, progress: bool | None
+) -> Iterator[RenderedProgram]:
+    rows: Iterable[RenderedProgram] = map(renderer.say, programs)
+    if jobs > 1:
+        rows = in_processes(partial(_say_some, renderer, programs), range(len(programs)), jobs)
+    return show_progress(rows, label="render", total=len(programs), show=progress)
 
 
 def _say_some(
