@@ -354,12 +354,6 @@ def jobs_option(command: Command) -> Command:
     )(command)
 
 
-def resume_options(command: Command) -> Command:
-    """Add --resume and --overwrite, which exclude each other."""
-    again = "Replace the output, and start an interrupted run again."
-    return exclusive_flags(command, "Go on with an interrupted run.", again)
-
-
 def paid_resume_options(command: Command) -> Command:
     """Add --resume and --overwrite of a run that has its cost in a ledger."""
     return exclusive_flags(command, PAID_RESUME, PAID_OVERWRITE)
@@ -392,16 +386,4 @@ def prior_option(what: str) -> Decorator:
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="FILE",
         help=f"{what} by what people ask for: a file of `genie-dp private prior`.",
-    )
-
-
-def output_option(what: str) -> Decorator:
-    """Add --output, whose help says what goes there."""
-    return click.option(
-        "--output",
-        "-o",
-        default="-",
-        show_default=True,
-        metavar="FILE|URL|-",
-        help=what,
     )
