@@ -104,7 +104,14 @@ class Comparison:
         if not file.exists():
             ledger = bench.budget(file, private, epsilon)
             command = ["private", "prior", private, "--epsilon", epsilon, "--ledger", ledger]
-            rest = ["--about", bench.sizes.private, "--public", self.base, "--output", file]
+            rest = [
+                "--estimated-units",
+                bench.sizes.private,
+                "--public",
+                self.base,
+                "--output",
+                file,
+            ]
             genie([*map(str, [*command, *rest]), "--overwrite"])
         return [self._synthesized("--prior", file)], 0.0
 

@@ -195,7 +195,7 @@ class Bench:
         public = [word for path in world.public for word in ("--public", path)]
         return [
             "private", "train", case.kind, world.private, *public, *world.options,
-            "--about", world.about, "--epsilon", case.epsilon,
+            "--estimated-units", world.about, "--epsilon", case.epsilon,
             "--epochs", self._epochs(case),
             *(["--codes", world.codes] if case.kind == "control" else []),
             *(["--code-noise", 0.1] if (case.kind, case.epsilon) == ("control", NONE) else []),
@@ -277,7 +277,15 @@ class Bench:
         if not file.exists():
             ledger = self.budget(file, world.private, epsilon)
             command = ["private", "prior", world.private, "--epsilon", epsilon, "--ledger", ledger]
-            rest = ["--about", world.about, "--public", base, "--output", file, "--overwrite"]
+            rest = [
+                "--estimated-units",
+                world.about,
+                "--public",
+                base,
+                "--output",
+                file,
+                "--overwrite",
+            ]
             genie([*map(str, [*command, *rest])])
         return file
 

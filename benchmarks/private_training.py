@@ -181,7 +181,18 @@ def loss_at(rate: float, kind: str, count: int, rows: tuple[Path, Path, list[Any
     promise = ("--epsilon", 8, "--delta", 1e-5, "--unit", "utterance", "--allow-same-rows")
     commanded("private", "budget", "init", path, *promise)
     sizes = ("--size", 64, "--layers", 2, "--batch", 128, "--chunk", 32)
-    words = ("private", "train", kind, path, "--public", public, "--about", count, "--epsilon", 8)
+    words = (
+        "private",
+        "train",
+        kind,
+        path,
+        "--public",
+        public,
+        "--estimated-units",
+        count,
+        "--epsilon",
+        8,
+    )
     more = ("--pretrained", private.parent / "kept", "--learning-rate", rate)
     commanded(*words, *sizes, *more, "--output", folder / "made")
     scorer = open_scorer(folder / "made")

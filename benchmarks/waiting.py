@@ -70,9 +70,9 @@ def private_way(threads: int) -> str:
             "--unit utterance",
             "prior": f"private prior {private} --epsilon 1 --output {prior}",
             "synthesize": f"synthesize --prior {prior} --size 40000 --output {pairs}",
-            "train two-stage": f"private train two-stage {private} --public {pairs} --about 5000 "
-            f"--epsilon 3 --size 96 --layers 2 --heads 2 --chunk 32 --threads {threads} "
-            f"--output {generator}",
+            "train two-stage": f"private train two-stage {private} --public {pairs} "
+            "--estimated-units 5000 --epsilon 3 --size 96 --layers 2 --heads 2 --chunk 32 "
+            f"--threads {threads} --output {generator}",
             "sample": f"private sample {generator} --rows 1000 --output {rows}",
         }
         for name, words in steps.items():

@@ -192,8 +192,8 @@ def test_public_names_of_private_are_there_and_importing_them_is_light():
 def test_a_prior_is_the_commands_and_steers_synthesis(grammar, private, tmp_path, capsys):
     ledger = gd.private.Ledger.init(private, **BUDGET)
     with _seeded(0):
-        prior = ledger.prior(epsilon=1, library=TWITTER, about=300, public=[])
-        words = ["--epsilon", "1", "--skills", str(TWITTER), "--about", "300"]
+        prior = ledger.prior(epsilon=1, library=TWITTER, estimated_units=300, public=[])
+        words = ["--epsilon", "1", "--skills", str(TWITTER), "--estimated-units", "300"]
         apart = tmp_path / "apart"
         apart.mkdir()
         rows = apart / "private.jsonl"

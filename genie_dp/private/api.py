@@ -189,8 +189,8 @@ class Ledger:
             output: the prior's file; None writes none, and `save` of the result does so later.
             resume: go on with a call that was interrupted, for the same payment.
             overwrite: replace the output, and forget an interrupted call: its cost stays spent.
-            settings: those of `genie-dp private prior`, such as epsilon=1, about=2000. Sampled rows
-                and candidates are files.
+            settings: those of `genie-dp private prior`, such as epsilon=1,
+                estimated_units=2000. Sampled rows and candidates are files.
 
         Raises:
             GenieError: past the budget (B023), and whatever `genie-dp private prior` refuses.
@@ -238,7 +238,7 @@ class Ledger:
             resume: go on with a call that was interrupted.
             overwrite: replace the output, and forget an interrupted call: its cost stays spent.
             progress: whether to show how far it is; None for on a terminal.
-            settings: those of `genie-dp private train`, such as about=2000, epsilon=1,
+            settings: those of `genie-dp private train`, such as estimated_units=2000, epsilon=1,
                 epochs="2/8". Codes, `pretrained` and `public_model` are files and folders.
 
         Raises:
@@ -310,7 +310,7 @@ class Ledger:
         self,
         *,
         epsilon: float | None = None,
-        rest: bool = False,
+        use_remaining_budget: bool = False,
         recipe: str | Path | None = None,
         library: Library | Paths | None = None,
         language: str | None = None,
@@ -330,7 +330,7 @@ class Ledger:
 
         Args:
             epsilon: what votes and table cost together, at the budget's delta.
-            rest: instead, use up what is left of the budget.
+            use_remaining_budget: instead, use up what is left of the budget.
             recipe: a file of settings in YAML; those given here go before them.
             library: what `load_library` returns, or its source; to be named where programs are made
                 without a `grammar` that has it.
@@ -358,9 +358,11 @@ class Ledger:
         rows, ledger = self._rows_to_spend()
         check_names(EvolutionConfig, settings, without=("epsilon",))
         config = read_recipe(_path(recipe), settings)
-        if epsilon is not None and rest:
-            message = "epsilon and rest exclude each other"
-            raise GenieError(Problem("U008", message, hint="rest uses up what is left"))
+        if epsilon is not None and use_remaining_budget:
+            message = "epsilon and use_remaining_budget exclude each other"
+            raise GenieError(
+                Problem("U008", message, hint="use_remaining_budget uses up what is left")
+            )
         config, open_parser = use_parser(config, parser)
         if isinstance(grammar, Inputs):
             library = grammar.library if library is None else library
@@ -379,7 +381,7 @@ class Ledger:
                 Output(str(folder), resume=resume, overwrite=overwrite),
                 language=name,
                 epsilon=epsilon,
-                rest=rest,
+                rest=use_remaining_budget,
                 grammar=shipped_or(grammar, "grammars", "en"),
                 public=[str(path) for path in paths_of(public)],
                 open_parser=open_parser,

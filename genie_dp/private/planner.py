@@ -59,7 +59,7 @@ class PlanConfig:
 
     epsilon: float = setting(None, "What the training may cost by itself.", above=0)
     delta: float = setting(None, "Of the budget.", above=0, below=1)
-    about: float = setting(
+    estimated_units: float = setting(
         None, "How many units (utterances, dialogues or users) there are, as far as anybody may "
         "know.", above=0, metavar="N",
     )  # fmt: skip
@@ -86,7 +86,11 @@ class PlanConfig:
         Raises:
             GenieError: R040, all that is wrong.
         """
-        missing = [n for n in ("epsilon", "delta", "about", "minutes") if getattr(self, n) is None]
+        missing = [
+            n
+            for n in ("epsilon", "delta", "estimated_units", "minutes")
+            if getattr(self, n) is None
+        ]
         if missing:
             raise GenieError([Problem("R040", f"{name}: expected a number") for name in missing])
         check_settings(self)
@@ -161,7 +165,8 @@ class PrivatePlan(Result):
         config, best, speed = self.config, self.best, self.speed
         yield f"plan     {best.line()}"
         yield (
-            f"         genie-dp private train {config.kind} PRIVATE --about {config.about:.10g} "
+            f"         genie-dp private train {config.kind} PRIVATE "
+            f"--estimated-units {config.estimated_units:.10g} "
             f"--epsilon {config.epsilon:g} --batch {best.batch} --epochs {self.epochs} "
             f"--learning-rate {best.learning_rate:g} --chunk {config.chunk} --size {config.size} "
             f"--layers {config.layers} --heads {config.heads}"
@@ -181,7 +186,8 @@ def plan(**settings: Any) -> PrivatePlan:
     """Return how to train on private rows within a time, and what more would buy; nothing is read.
 
     Args:
-        settings: those of `PlanConfig`: epsilon=8, delta=1e-6, about=20_000, minutes=30 and others.
+        settings: those of `PlanConfig`: epsilon=8, delta=1e-6, estimated_units=20_000,
+            minutes=30 and others.
 
     Raises:
         GenieError: settings are missing or out of range (R040, R043), no noise gives epsilon
@@ -201,7 +207,9 @@ def make_plan(config: PlanConfig) -> PrivatePlan:
     more = {
         f"twice the epsilon ({2 * config.epsilon:g})": replace(config, epsilon=2 * config.epsilon),
         f"twice the minutes ({2 * config.minutes:g})": replace(config, minutes=2 * config.minutes),
-        f"twice the units ({2 * config.about:,.0f})": replace(config, about=2 * config.about),
+        f"twice the units ({2 * config.estimated_units:,.0f})": replace(
+            config, estimated_units=2 * config.estimated_units
+        ),
         f"half the epsilon ({config.epsilon / 2:g})": replace(config, epsilon=config.epsilon / 2),
     }
     bought = {name: best_training(c, speed, near=best.steps) for name, c in more.items()}
@@ -214,7 +222,7 @@ def make_plan(config: PlanConfig) -> PrivatePlan:
 
 def _tuned(config: PlanConfig, speed: Speed, best: PlannedTraining) -> PlannedTraining:
     """Return a training like it whose settings are chosen by trials (`generators.selection`)."""
-    about = config.about * (1 - HELD_OUT)
+    about = config.estimated_units * (1 - HELD_OUT)
     rate = min(1.0, best.batch / about)
     noise = least_noise(
         lambda sigma: (
@@ -255,7 +263,7 @@ def best_training(
     seconds = 60 * config.minutes - public
 
     def batch_of(steps: int) -> int:
-        most = config.about / steps if is_banded else config.about
+        most = config.estimated_units / steps if is_banded else config.estimated_units
         return min(int((seconds / steps - speed.step) / speed.row), int(most))
 
     tries = [steps for steps in _steps_to_try() if batch_of(steps) >= 1]
@@ -306,7 +314,7 @@ def _training(
 
     What bands leave of the noise in the weights counts as the noise of a training without.
     """
-    rate = batch / config.about
+    rate = batch / config.estimated_units
     noise = least_noise(
         lambda sigma: (noisy_steps(sigma, rate, steps, bands),),
         config.epsilon,
@@ -332,7 +340,8 @@ def _noise_left(steps: int) -> float:
 def weights_of(config: PlanConfig) -> int:
     """Return about how many weights the own decoder has: embeddings, head and layers.
 
-    >>> weights_of(PlanConfig(epsilon=1, delta=1e-6, about=1, minutes=1, size=256, layers=4))
+    >>> config = PlanConfig(epsilon=1, delta=1e-6, estimated_units=1, minutes=1, size=256, layers=4)
+    >>> weights_of(config)
     5193728
     """
     return 2 * config.words * config.size + config.layers * 12 * config.size**2

@@ -124,7 +124,7 @@ def test_each_generator_has_a_budget_and_knows_how_many_private_rows_there_are(
     assert commands.options("init", "--epsilon") == ["3.0", "8.0"]
     assert len(set(ledgers)) == 2
     assert commands.options("one-stage", "--ledger") == ledgers
-    assert commands.options("one-stage", "--about") == ["6", "6"]
+    assert commands.options("one-stage", "--estimated-units") == ["6", "6"]
     # Another seed and another world are other generators.
     cases = [(Case(w, "control", 3.0), s) for w in (world, maker.shuffled(world)) for s in (1, 2)]
     assert len({script.bench.generator(*case) for case in cases}) == 4

@@ -24,7 +24,14 @@ from genie_dp.private.planner import (
 )
 
 SPEED = Speed(row=0.004, step=0.02, public_row=0.003)
-ASKED = {"epsilon": 8.0, "delta": 1e-6, "about": 20_000.0, "minutes": 2.0, "size": 96, "layers": 2}
+ASKED = {
+    "epsilon": 8.0,
+    "delta": 1e-6,
+    "estimated_units": 20_000.0,
+    "minutes": 2.0,
+    "size": 96,
+    "layers": 2,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -66,10 +73,12 @@ def test_a_training_takes_its_minutes_at_most_and_no_other_is_better(minutes):
     config = PlanConfig(**{**ASKED, "minutes": minutes})
     best = best_training(config, SPEED)
     assert best.minutes <= minutes
-    assert best.batch <= config.about
-    assert best.rate == best.batch / config.about
+    assert best.batch <= config.estimated_units
+    assert best.rate == best.batch / config.estimated_units
     for steps in planner._steps_to_try():
-        batch = min(int((60 * minutes / steps - SPEED.step) / SPEED.row), int(config.about))
+        batch = min(
+            int((60 * minutes / steps - SPEED.step) / SPEED.row), int(config.estimated_units)
+        )
         if batch >= 1:
             other = planner._training(config, SPEED, steps, batch, "pld")
             assert best.loss <= other.loss + 0.01
@@ -98,7 +107,7 @@ def test_bands_are_of_one_epoch_and_have_more_noise_of_which_less_counts():
     ]
     assert name == f"--bands {banded.steps}"
     assert banded.bands == banded.steps
-    assert banded.batch * banded.bands <= ASKED["about"]
+    assert banded.batch * banded.bands <= ASKED["estimated_units"]
     assert banded.minutes <= ASKED["minutes"]
     steps = {"rate": banded.rate, "steps": banded.steps}
     plain = noise_multiplier_for(ASKED["epsilon"], ASKED["delta"], **steps, accountant="rdp")
@@ -106,7 +115,7 @@ def test_bands_are_of_one_epoch_and_have_more_noise_of_which_less_counts():
     signal = planner._signal(PlanConfig(**ASKED), banded.batch, plain)
     assert banded.loss < expected_loss(banded.steps, signal)[0] - 0.1
     epochs = (banded.steps * banded.rate,)
-    amount = TrainingAmount(epochs, banded.batch, ASKED["about"], bands=banded.bands)
+    amount = TrainingAmount(epochs, banded.batch, ASKED["estimated_units"], bands=banded.bands)
     assert amount.steps("one-stage") == {"utterance": banded.steps}
 
 
@@ -115,7 +124,7 @@ def test_the_command_that_is_told_takes_as_many_steps(kind):
     plan = make_plan(PlanConfig(**{**ASKED, "kind": kind}, rows_a_second=250))
     told = re.search(r"--batch (\d+) --epochs (\S+)", str(plan))
     epochs = tuple(float(part) for part in told[2].split("/"))
-    steps = TrainingAmount(epochs, int(told[1]), ASKED["about"]).steps(kind)
+    steps = TrainingAmount(epochs, int(told[1]), ASKED["estimated_units"]).steps(kind)
     assert abs(sum(steps.values()) - plan.best.steps) <= len(epochs) - 1
 
 
@@ -131,7 +140,7 @@ def test_what_cannot_be_planned_is_refused():
     with pytest.raises(GenieError, match="H012"):
         best_training(PlanConfig(**{**ASKED, "minutes": 1e-6}), SPEED)
     with pytest.raises(GenieError, match=r"R040.*epsilon"):
-        gd.private.plan(delta=1e-6, about=10, minutes=1)
+        gd.private.plan(delta=1e-6, estimated_units=10, minutes=1)
     with pytest.raises(GenieError, match=r"R043.*minuets"):
         gd.private.plan(**ASKED, minuets=1)
 

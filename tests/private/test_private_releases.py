@@ -58,7 +58,8 @@ class Stage:
 
 STAGES = {
     "prior": Stage(
-        "prior private.jsonl --skills {twitter} --about 400 --output prior.json", "prior.json",
+        "prior private.jsonl --skills {twitter} --estimated-units 400 --output prior.json",
+        "prior.json",
         prior_setup.asked, "prior.run.histogram.release_counts",
         "prior.run.prior_of", "F009",
     ),

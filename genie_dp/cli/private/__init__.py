@@ -28,7 +28,7 @@ STEPS: Mapping[str, CommandEntry] = {
     "prior": CommandEntry(
         "genie_dp.private.prior.run:Prior",
         "Count which functions people ask for, with noise, and write a prior.",
-        "epsilon about functions public",
+        "epsilon estimated-units functions public",
     ),
     "gaps": CommandEntry(
         "genie_dp.private.gaps.run:Gaps",

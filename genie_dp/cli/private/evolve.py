@@ -31,7 +31,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option("--epsilon", type=POSITIVE,
               help="What votes and table cost together, at the budget's delta.")  # fmt: skip
-@click.option("--rest", is_flag=True, help="Instead: use up what is left of the budget.")
+@click.option(
+    "--use-remaining-budget",
+    "rest",
+    is_flag=True,
+    help="Instead: use up what is left of the budget.",
+)
 @ledger_option
 @click.option(
     "--public", multiple=True, metavar="FILE",
@@ -80,7 +85,7 @@ def command(
 
     \b
     genie-dp private evolve private.jsonl --epsilon 3 --embedding both --output evolved
-    genie-dp private evolve private.jsonl --recipe examples/evolution.yaml --rest -o evolved
+    genie-dp private evolve private.jsonl --recipe recipe.yaml --use-remaining-budget -o evolved
     """
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show
@@ -92,7 +97,7 @@ def command(
     from genie_dp.run.stage import Output
 
     if epsilon is not None and rest:
-        raise click.UsageError("give --epsilon, what the run costs, or --rest")
+        raise click.UsageError("give --epsilon, what the run costs, or --use-remaining-budget")
     given = {**settings, "generator": generator, "embedding": embedding, "keep": keep}
     config = read_recipe(recipe, given)
     book = Ledger.open(ledger_to_spend(private, ledger))

@@ -8,7 +8,7 @@ import click
 from genie_dp.cli.options import POSITIVE, Finite, settings_options
 from genie_dp.private.planner import PlanConfig
 
-_REQUIRED = ("epsilon", "delta", "about", "minutes")
+_REQUIRED = ("epsilon", "delta", "estimated_units", "minutes")
 
 
 @click.command("plan")
@@ -16,7 +16,7 @@ _REQUIRED = ("epsilon", "delta", "about", "minutes")
               help="What the training may cost by itself.")  # fmt: skip
 @click.option("--delta", type=Finite(0, 1, min_open=True, max_open=True), required=True,
               metavar="NUMBER", help="Of the budget.")  # fmt: skip
-@click.option("--about", type=POSITIVE, required=True, metavar="N",
+@click.option("--estimated-units", type=POSITIVE, required=True, metavar="N",
               help="How many units (utterances, dialogues or users) there are, as far as anybody "
               "may know.")  # fmt: skip
 @click.option("--minutes", type=POSITIVE, required=True, metavar="NUMBER",
@@ -30,7 +30,7 @@ def command(*, settings: Mapping[str, Any], **required: Any) -> None:
     that was measured on other rows. It says, too, what more epsilon, minutes or units would buy.
 
     \b
-    genie-dp private plan --epsilon 8 --delta 1e-5 --about 20000 --minutes 30
+    genie-dp private plan --epsilon 8 --delta 1e-5 --estimated-units 20000 --minutes 30
     """
     from genie_dp.private.planner import make_plan
 

@@ -8,7 +8,7 @@ from genie_dp.cli import LazyGroup
 from genie_dp.cli.commands import CommandEntry
 
 _GENERATORS = "genie_dp.private.generators.run"
-_SHOWN = "epsilon rest ledger public seed device"
+_SHOWN = "epsilon use-remaining-budget ledger public seed device"
 TRAININGS: Mapping[str, CommandEntry] = {
     "one-stage": CommandEntry(f"{_GENERATORS}:OneStage", "Learn utterances, with noise.", _SHOWN),
     "control": CommandEntry(
@@ -22,7 +22,7 @@ TRAININGS: Mapping[str, CommandEntry] = {
     "crt": CommandEntry(
         "genie_dp.private.crt.run:Crt",
         "Train on redacted rows, with noise on the private part alone.",
-        "epsilon about redacted-apart public seed device",
+        "epsilon estimated-units redacted-apart public seed device",
     ),
 }
 

@@ -110,8 +110,8 @@ class Crt(Training):
     with the measured share that redaction misses, beside it.
 
     \b
-    genie-dp private train crt redacted.jsonl --about 400 --epsilon 3 --report shares.json \\
-      --output model
+    genie-dp private train crt redacted.jsonl --estimated-units 400 --epsilon 3 \\
+      --report shares.json --output model
     """
 
     command = "private train crt"
@@ -125,7 +125,7 @@ class Crt(Training):
         "Utterances, or programs and utterances.",
         choices=("one-stage", "two-stage"),
     )
-    about: float | None = setting(
+    estimated_units: float | None = setting(
         None,
         "How many private units there are, as far as anybody may know.",
         above=0,
@@ -209,10 +209,10 @@ class Crt(Training):
             yield "--size must be a multiple of --heads"
 
     def _paid_conflicts(self) -> Iterator[str]:
-        if (self.epsilon is None) != self.rest:
-            yield "give --epsilon, what the run costs, or --rest"
-        if self.about is None:
-            yield "give --about, roughly how many private units there are"
+        if (self.epsilon is None) != self.use_remaining_budget:
+            yield "give --epsilon, what the run costs, or --use-remaining-budget"
+        if self.estimated_units is None:
+            yield "give --estimated-units, roughly how many private units there are"
         if self.without_guarantee:
             yield "--without-guarantee goes with baselines"
         if self.ledger is None:
@@ -222,8 +222,9 @@ class Crt(Training):
         method = self.method
         if not self.without_guarantee:
             yield f"{method} protects nothing: say so with --without-guarantee"
-        if self.epsilon is not None or self.rest or self.ledger is not None:
-            yield f"{method} has no guarantee: --epsilon, --rest, --ledger go with crt"
+        if self.epsilon is not None or self.use_remaining_budget or self.ledger is not None:
+            options = "--epsilon, --use-remaining-budget, --ledger"
+            yield f"{method} has no guarantee: {options} go with crt"
         if self.redacted_apart:
             yield "--redacted-apart goes with crt and dp: baselines promise nothing"
         if self.public_model is not None:

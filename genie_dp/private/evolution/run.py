@@ -335,7 +335,9 @@ def _plan_once(
     budget = ledger.budget
     allowed = budget.epsilon if rest else epsilon or config.epsilon
     if allowed is None:
-        hint = f"give --epsilon, or --rest; the budget has {budget.epsilon:g} in all"
+        hint = (
+            f"give --epsilon, or --use-remaining-budget; the budget has {budget.epsilon:g} in all"
+        )
         message = "nobody said what the run may cost, and there is no default"
         raise GenieError(Problem("U008", message, hint=hint))
     plan = plan_evolution(config, schema, ledger, epsilon=allowed, is_rest=rest)

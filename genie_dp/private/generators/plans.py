@@ -179,7 +179,7 @@ class TrainingAmount:
         try:
             return rate_of(self.batch, self.about)
         except ValueError as error:
-            hint = "give --about, roughly how many units there are, and a smaller --batch"
+            hint = "give --estimated-units, roughly how many units there are, and a smaller --batch"
             raise GenieError(Problem(_BATCH_CODE[self.is_whole], str(error), hint=hint)) from None
 
 

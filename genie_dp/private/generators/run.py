@@ -129,7 +129,7 @@ class GeneratorTraining(Training):
     the first step, and refused if the budget does not allow it.
 
     \b
-    genie-dp private train two-stage private.jsonl --public pairs.jsonl --about 5000 \\
+    genie-dp private train two-stage private.jsonl --public pairs.jsonl --estimated-units 5000 \\
       --epsilon 3 --output generator
     genie-dp private sample generator --rows 1000 --output rows.jsonl
     """
@@ -138,9 +138,9 @@ class GeneratorTraining(Training):
 
     ledger: Ledger = setting(REQUIRED, "Their ledger, which pays.", value="ledger")
     kind: Kind = setting(REQUIRED, "Which stages there are.", choices=KINDS)
-    about: float = setting(
+    estimated_units: float = setting(
         REQUIRED,
-        "How many units (utterances, dialogues or users) there are, as far as anybody may know.",
+        "Public estimate of the number of units: utterances, dialogues or users.",
         above=0,
         metavar="N",
     )
@@ -252,8 +252,8 @@ class GeneratorTraining(Training):
 
     def conflicts(self) -> Iterator[str]:
         """Yield which settings exclude or need each other."""
-        if (self.epsilon is None) != self.rest:
-            yield "give --epsilon, what the run costs, or --rest"
+        if (self.epsilon is None) != self.use_remaining_budget:
+            yield "give --epsilon, what the run costs, or --use-remaining-budget"
         if self.kind != "control" and (self.codes or self.code_sets):
             yield "--codes and --code-sets go with control"
         if self.codes and self.code_sets:
@@ -337,7 +337,7 @@ class GeneratorTraining(Training):
                 self,
                 batch=self.batch * factor.get("batch", 1.0),
                 learning_rate=self.noisy_steps.learning_rate * factor.get("rate", 1.0),
-                about=self.about * (1 - self.held_out),
+                estimated_units=self.estimated_units * (1 - self.held_out),
             )
 
     def model_settings(self) -> "Settings":

@@ -121,10 +121,10 @@ class Training(Release):
     epsilon: float | None = setting(
         None, "What this run costs by itself, at the budget's delta.", above=0
     )
-    rest: bool = setting(
+    use_remaining_budget: bool = setting(
         False, "Instead of --epsilon: use up what is left of the budget.", value="flag"
     )
-    about: float | None = setting(None, "How many units there are.", above=0, metavar="N")
+    estimated_units: float | None = setting(None, "How many units there are.", above=0, metavar="N")
     batch: float = setting(256.0, "Units of a batch, on average.", above=0)
     epochs: str | None = setting(None, "How often units are learned.", metavar="T|T1/T2")
     public: tuple[Rows | str | Path, ...] = setting(
@@ -202,7 +202,7 @@ class Training(Release):
         """
         is_whole = self.has_whole_epochs
         epochs = read_epochs(self.epochs or _EPOCHS[self.kind], is_whole=is_whole)
-        return TrainingAmount(epochs, self.batch, self.about or 0.0, is_whole=is_whole)
+        return TrainingAmount(epochs, self.batch, self.estimated_units or 0.0, is_whole=is_whole)
 
     @property
     def plan_class(self) -> type[Plan]:
@@ -236,7 +236,7 @@ class Training(Release):
             plan = self.plan_noise(
                 epsilon=self.epsilon or budget.epsilon,
                 delta=budget.delta,
-                before=self.ledger.mechanisms if self.rest else (),
+                before=self.ledger.mechanisms if self.use_remaining_budget else (),
                 accountant=budget.accountant,
             )
             self.ledger.check_fits(plan.mechanisms)

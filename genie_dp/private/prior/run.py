@@ -84,9 +84,9 @@ class Prior(FiguresRelease):
 
     library: Library = setting(REQUIRED, "Its functions are counted.", value="library")
     language: str = DEFAULT_LANGUAGE
-    about: int | None = setting(
+    estimated_units: int | None = setting(
         None,
-        "How many units there are, as far as anybody may know [counted with noise, too].",
+        "Public estimate of the number of units [counted with noise, too].",
         least=1,
         metavar="N",
     )
@@ -180,12 +180,12 @@ class Prior(FiguresRelease):
             self.functions,
             self.pairs,
             self.missing if has_names else 0,
-            counts_units=self.about is None,
+            counts_units=self.estimated_units is None,
         )
         threshold = self.threshold_delta or 0.0
         multiplier = self._multiplier(threshold)
         shared = {
-            "about": self.about,
+            "about": self.estimated_units,
             "limits": asdict(limits),
             "noise": [self.mechanism, multiplier, threshold],
             "public": sha256(repr((support, made, sampled)).encode()).hexdigest(),
@@ -253,7 +253,7 @@ class Prior(FiguresRelease):
             histogram.NoisyCounts(**drawn.figures),
             plan.public.counts,
             drawn.spent,
-            about=self.about,
+            about=self.estimated_units,
             made=plan.public.made,
             sampled=plan.public.sampled,
         )

@@ -29,7 +29,7 @@ from tests.refusals import refusal, refusals
 
 CANARY = "Zorblatt"
 SMALL = ["--size", "8", "--longest", "16", "--batch", "4", "--public-batch", "4"]
-PAY = ["--about", "12", "--epsilon", "2", "--epochs", "1"]
+PAY = ["--estimated-units", "12", "--epsilon", "2", "--epochs", "1"]
 SHARES = ["--gamma", "0.1,0.05,0.2", "--delta-2", "0,0,0.01", "--measured-on", "20 rows by hand"]
 
 
@@ -67,7 +67,7 @@ def by_redact(rows, *, unit_field=None, near=None, are_compared=True, is_all_pri
 def crt(rows=Path("rows.jsonl"), **settings):
     """Return the stage, with what it needs."""
     ledger = SimpleNamespace(budget=Budget(8.0, 1e-5, "utterance"))
-    return Crt(private=rows, **{"ledger": ledger, "epsilon": 2, "about": 12, **settings})
+    return Crt(private=rows, **{"ledger": ledger, "epsilon": 2, "estimated_units": 12, **settings})
 
 
 def train(rows, *options):

@@ -124,7 +124,16 @@ def test_a_table_is_released_and_paid_within_epsilon(folder):
     assert json.loads(Path("made/table.json").read_text())["release"]["epsilon"] == 0.8
     known = Path("known.yaml")
     known.write_text(OF_SCHEMA.replace("schema: schema.json", "table: made/table.json"))
-    again = ("private", "evolve", "private.jsonl", "--recipe", "known.yaml", "--rest", "-o", "two")
+    again = (
+        "private",
+        "evolve",
+        "private.jsonl",
+        "--recipe",
+        "known.yaml",
+        "--use-remaining-budget",
+        "-o",
+        "two",
+    )
     assert cli.run(list(again)) == 0
     assert len(entries()) == 7
     assert Ledger.open(Path("private.ledger.json")).spent().epsilon == pytest.approx(8, abs=0.01)
@@ -325,7 +334,7 @@ def test_an_interrupted_evolution_goes_on_for_the_same_payment(ledger, monkeypat
     result = ledger.evolve(epsilon=4, output="made", resume=True, **SETTINGS)
     assert 0 < paid < result.spent.epsilon == pytest.approx(4, abs=0.01)
     assert list(result.rows) == list(read_rows("made/rows.jsonl"))
-    rest = ledger.evolve(rest=True, **SETTINGS)
+    rest = ledger.evolve(use_remaining_budget=True, **SETTINGS)
     assert rest.spent.epsilon == pytest.approx(8, abs=0.01)
 
 

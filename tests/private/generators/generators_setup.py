@@ -71,7 +71,7 @@ def prepare(folder, epsilon=8):
 def words_of(folder, kind, *options, epsilon=3, name="made"):
     """Return the words of a command that trains on the rows of a folder."""
     epochs = "1/2" if kind == "two-stage" else "2"
-    amount = ("--about", 40, "--batch", 10, "--epochs", epochs, "--epsilon", epsilon)
+    amount = ("--estimated-units", 40, "--batch", 10, "--epochs", epochs, "--epsilon", epsilon)
     public = () if "--model" in options else ("--public", folder / "public.jsonl")
     files = (folder / "private.jsonl", *public, "--output", folder / name)
     return ("train", kind, *files, *amount, *OF_SKILLS, *SIZES, *options)

@@ -204,7 +204,7 @@ def test_options_that_do_not_go_together_are_wrong_usage(two_stage, golden, caps
     [({}, 0.02), ({"model": "gpt2"}, 0.002), ({"learning_rate": 0.3}, 0.3)],
 )
 def test_the_learning_rate_is_that_of_the_model_unless_told(settings, rate):
-    training = setup.stage(about=10, rest=True, **settings)
+    training = setup.stage(estimated_units=10, use_remaining_budget=True, **settings)
     assert training.noisy_steps.learning_rate == rate
     assert training.shared_settings["learning_rate"] == rate
 
@@ -219,7 +219,7 @@ def test_the_learning_rate_is_that_of_the_model_unless_told(settings, rate):
     ],
 )
 def test_few_public_sentences_are_doubted_unless_the_model_has_read_much(sentences, more, codes):
-    warnings = setup.stage(about=100, epsilon=1, **more).warnings(sentences)
+    warnings = setup.stage(estimated_units=100, epsilon=1, **more).warnings(sentences)
     assert [warning.code for warning in warnings] == codes
     assert {warning.severity for warning in warnings} <= {"warning"}
 
@@ -329,7 +329,7 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
     assert config["public"]["texts"] == []
     # Another run costs again; it may use the rest up.
     words = without(setup.words_of(tmp_path, "one-stage", name="other"), "--epsilon")
-    assert command(*words, "--rest") == 0
+    assert command(*words, "--use-remaining-budget") == 0
     assert len(ledger(tmp_path).entries) == 2
     assert 7.9 < ledger(tmp_path).spent().epsilon <= 8
 
@@ -482,7 +482,7 @@ def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(trained, tm
 # ----------------------------------------------------------------------------------- from Python
 
 SMALL = {
-    "about": 40, "batch": 10, "size": 16, "layers": 1, "heads": 2, "longest": 64,
+    "estimated_units": 40, "batch": 10, "size": 16, "layers": 1, "heads": 2, "longest": 64,
     "library": setup.LIBRARY, "pretraining_epochs": 1,
 }  # fmt: skip
 DRAW = {"library": setup.LIBRARY, "seed": 3, "batch": 16, "width": 1, "longest": 20,
@@ -546,7 +546,7 @@ def test_a_parser_reads_the_rows_of_two_stage_back(budget, two_stage, tmp_path):
     ("kind", "options", "code"),
     [
         ("one-stage", {}, "R041"),
-        ("one-stage", {"epsilon": 1, "rest": True}, "R041"),
+        ("one-stage", {"epsilon": 1, "use_remaining_budget": True}, "R041"),
         ("one-stage", {"epsilon": 1, "code_sets": True}, "R041"),
         ("one-stage", {"epsilon": 1, "heads": 3}, "R041"),
         ("no-stage", {"epsilon": 1}, "R040"),

@@ -28,7 +28,13 @@ TERMS = {"epsilon": 4.0, "delta": 1e-6}
 
 
 def tuned(**settings):
-    given = {"about": 1000, "batch": 50, "epochs": "2", "rest": True, "tune": "rate,batch"}
+    given = {
+        "estimated_units": 1000,
+        "batch": 50,
+        "epochs": "2",
+        "use_remaining_budget": True,
+        "tune": "rate,batch",
+    }
     return stage(**{**given, **settings})
 
 

@@ -304,7 +304,7 @@ def test_rows_that_forgot_their_file_are_not_released(private, tmp_path):
 
 def prior_of_rows(path, ledger=None, **options):
     with gd.private.Ledger(path, ledger=ledger) as opened:
-        return opened.prior(epsilon=0.3, library=TWITTER, about=40, **options)
+        return opened.prior(epsilon=0.3, library=TWITTER, estimated_units=40, **options)
 
 
 def refused(make, *arguments, **options):

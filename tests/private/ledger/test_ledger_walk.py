@@ -24,12 +24,12 @@ PROMISE = {"epsilon": 100, "delta": 1e-6, "unit": "utterance"}
 
 
 def prior(ledger, folder, **options):
-    return ledger.prior(epsilon=0.3, about=40, library=TWITTER, **options)
+    return ledger.prior(epsilon=0.3, estimated_units=40, library=TWITTER, **options)
 
 
 def train(ledger, folder, **options):
     pytest.importorskip("opacus")
-    sizes = {"about": 40, "batch": 10, "epochs": "1", "size": 8, "layers": 1, "heads": 1}
+    sizes = {"estimated_units": 40, "batch": 10, "epochs": "1", "size": 8, "layers": 1, "heads": 1}
     target = folder / "made"
     return ledger.train(
         "one-stage", epsilon=0.3, library=TWITTER, output=target, **sizes, **options

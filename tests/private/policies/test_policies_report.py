@@ -34,8 +34,8 @@ def policies(*options):
 
 def read_back(path):
     return Crt(
-        private=path / "rows.jsonl", ledger=SimpleNamespace(budget=BUDGET), epsilon=2, about=10,
-        report=path / "policies.json", redacted_apart=True,
+        private=path / "rows.jsonl", ledger=SimpleNamespace(budget=BUDGET), epsilon=2,
+        estimated_units=10, report=path / "policies.json", redacted_apart=True,
     ).redaction()  # fmt: skip
 
 

@@ -45,8 +45,9 @@ def private(tmp_path):
 
 def words(private, *options, epsilon=2):
     return [
-        "private", "prior", str(private), "--epsilon", str(epsilon), *SKILLS, "--about", "400",
-        "--output", str(private.with_name("prior.json")), *map(str, options),
+        "private", "prior", str(private), "--epsilon", str(epsilon), *SKILLS,
+        "--estimated-units", "400", "--output", str(private.with_name("prior.json")),
+        *map(str, options),
     ]  # fmt: skip
 
 
@@ -139,7 +140,7 @@ def test_public_programs_need_not_name_their_functions(name, tmp_path):
     }
     (tmp_path / name).write_text(f"{lines[name]}\n")
     out = tmp_path / "prior.json"
-    options = ["--about", "40", "--public", str(tmp_path / name), "--output", str(out)]
+    options = ["--estimated-units", "40", "--public", str(tmp_path / name), "--output", str(out)]
     command = ["private", "prior", str(private), "--epsilon", "1", "--language", "sexpr"]
     assert cli.run([*command, *options]) == 0
     assert set(load_prior(out).prior.functions) == {"beep", "twice"}

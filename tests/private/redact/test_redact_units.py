@@ -216,11 +216,11 @@ iterations: 1
 rows: 2
 """
 COMMANDS = (
-    ("prior", "{}", "--epsilon", "1", "--about", "40"),
+    ("prior", "{}", "--epsilon", "1", "--estimated-units", "40"),
     ("table", "release", "{}", "--epsilon", "1", "--columns", "length"),
-    ("train", "one-stage", "{}", "--epsilon", "1", "--about", "40", "--batch", "8",
+    ("train", "one-stage", "{}", "--epsilon", "1", "--estimated-units", "40", "--batch", "8",
      "--public", "public.jsonl"),
-    ("train", "two-stage", "{}", "--epsilon", "1", "--about", "40", "--batch", "8",
+    ("train", "two-stage", "{}", "--epsilon", "1", "--estimated-units", "40", "--batch", "8",
      "--public", "public.jsonl"),
     ("evolve", "{}", "--epsilon", "1", "--recipe", "recipe.yaml"),
 )  # fmt: skip

@@ -104,8 +104,8 @@ def files(folder):
         "prior private.jsonl --epsilon 1",
         "table release private.jsonl --epsilon 1 --columns form",
         "evolve private.jsonl --epsilon 1",
-        "train one-stage private.jsonl --epsilon 1 --about 300",
-        "train crt private.jsonl --epsilon 1 --about 300",
+        "train one-stage private.jsonl --epsilon 1 --estimated-units 300",
+        "train crt private.jsonl --epsilon 1 --estimated-units 300",
     ],
 )
 def test_no_other_ledger_is_spent_than_that_of_the_rows(words, here, capsys):
