@@ -263,7 +263,11 @@ def _fits_all(value: Any, kind: Any) -> bool:
     if origin is typing.Literal:
         return value in inner
     if origin is tuple:
-        return isinstance(value, list | tuple) and all(fits(item, inner[0]) for item in value)
+        # Dataclasses are read, or parsed, one by one.
+        is_read_apart = dataclasses.is_dataclass(inner[0])
+        return isinstance(value, list | tuple) and (
+            is_read_apart or all(fits(item, inner[0]) for item in value)
+        )
     return isinstance(value, dict) and all(fits(item, inner[1]) for item in value.values())
 
 
