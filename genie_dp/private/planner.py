@@ -30,8 +30,9 @@ from genie_dp.private.ledger.accounting import (
 )
 from genie_dp.private.ledger.mechanisms import PoissonGaussian, Selection
 from genie_dp.private.training.settings import DPSettings, noisy_steps
-from genie_dp.recipe import check_settings, config_of, setting
-from genie_dp.run.stage import Result
+from genie_dp.recipe import REQUIRED, setting
+from genie_dp.run.stage import Output, Result
+from genie_dp.stage.kernel import Stage
 
 # Nats a word of 1,000 held-out sentences of TOPv2 navigation: a one-stage decoder of 2 layers and
 # 96 dimensions, pretrained on 12,000 sentences of other domains (before noisy steps: BEFORE), by
@@ -54,16 +55,28 @@ WEIGHTS = 1_070_976
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanConfig:
-    """What a training may cost, and what it is of."""
+class Planning(Stage):
+    """Plan a training on private rows: batch, steps and noise within a time.
 
-    epsilon: float = setting(None, "What the training may cost by itself.", above=0)
-    delta: float = setting(None, "Of the budget.", above=0, below=1)
+    No row is read. Noise follows from epsilon, delta and the number of units; time from the speed
+    of this machine, which some steps on made-up rows measure; what is to be expected from a table
+    that was measured on other rows. It says, too, what more epsilon, minutes or units would buy.
+
+    \b
+    genie-dp private plan --epsilon 8 --delta 1e-5 --estimated-units 20000 --minutes 30
+    """
+
+    command = "private plan"
+
+    epsilon: float = setting(REQUIRED, "What the training may cost by itself.", above=0)
+    delta: float = setting(REQUIRED, "Of the budget.", above=0, below=1)
     estimated_units: float = setting(
-        None, "How many units (utterances, dialogues or users) there are, as far as anybody may "
-        "know.", above=0, metavar="N",
-    )  # fmt: skip
-    minutes: float = setting(None, "CPU minutes that training may take.", above=0)
+        REQUIRED,
+        "Public estimate of the number of units: utterances, dialogues or users.",
+        above=0,
+        metavar="N",
+    )
+    minutes: float = setting(REQUIRED, "CPU minutes that training may take.", above=0)
     kind: Kind = setting("one-stage", "Of the generator.", choices=KINDS)
     accountant: Accountant = setting(DEFAULT, "Who computes epsilon.", choices=ACCOUNTANTS)
     public_rows: int = setting(
@@ -80,20 +93,13 @@ class PlanConfig:
         None, "Private rows a second, instead of measuring this machine.", above=0, metavar="N"
     )
 
-    def __post_init__(self) -> None:
-        """Check every field.
+    def run(self, output: Output, *, progress: bool | None = None) -> "PrivatePlan":
+        """Return the best training, and those with twice of something.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: no noise gives epsilon (B004), or there is no time for a step (H012).
         """
-        missing = [
-            n
-            for n in ("epsilon", "delta", "estimated_units", "minutes")
-            if getattr(self, n) is None
-        ]
-        if missing:
-            raise GenieError([Problem("R040", f"{name}: expected a number") for name in missing])
-        check_settings(self)
+        return make_plan(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,7 @@ class PrivatePlan(Result):
         bought: what is different -> the best training with it.
     """
 
-    config: PlanConfig
+    config: Planning
     speed: Speed
     best: PlannedTraining
     bought: Mapping[str, PlannedTraining] = field(default_factory=dict)
@@ -160,7 +166,7 @@ class PrivatePlan(Result):
         shares = (0.2, 0.8) if self.config.kind == "two-stage" else (1.0,)
         return "/".join(f"{math.floor(epochs * share * 1e6) / 1e6:.6g}" for share in shares)
 
-    def lines(self) -> Iterator[str]:
+    def findings(self) -> Iterator[str]:
         """Yield the plan, its command, and what more would buy."""
         config, best, speed = self.config, self.best, self.speed
         yield f"plan     {best.line()}"
@@ -181,22 +187,26 @@ class PrivatePlan(Result):
             f"±{UNCERTAINTY:.2f} between measured points). For other rows they rank plans, no more."
         )
 
+    def lines(self) -> Iterator[str]:
+        """Yield the findings."""
+        return self.findings()
+
 
 def plan(**settings: Any) -> PrivatePlan:
     """Return how to train on private rows within a time, and what more would buy; nothing is read.
 
     Args:
-        settings: those of `PlanConfig`: epsilon=8, delta=1e-6, estimated_units=20_000,
+        settings: those of `Planning`: epsilon=8, delta=1e-6, estimated_units=20_000,
             minutes=30 and others.
 
     Raises:
         GenieError: settings are missing or out of range (R040, R043), no noise gives epsilon
             (B004), or there is no time for a step (H012).
     """
-    return make_plan(config_of(PlanConfig, settings))
+    return make_plan(Planning.of(settings))
 
 
-def make_plan(config: PlanConfig) -> PrivatePlan:
+def make_plan(config: Planning) -> PrivatePlan:
     """Return the best training of a config, and those with twice of something.
 
     Raises:
@@ -220,7 +230,7 @@ def make_plan(config: PlanConfig) -> PrivatePlan:
     return PrivatePlan(config, speed, best, bought)
 
 
-def _tuned(config: PlanConfig, speed: Speed, best: PlannedTraining) -> PlannedTraining:
+def _tuned(config: Planning, speed: Speed, best: PlannedTraining) -> PlannedTraining:
     """Return a training like it whose settings are chosen by trials (`generators.selection`)."""
     about = config.estimated_units * (1 - HELD_OUT)
     rate = min(1.0, best.batch / about)
@@ -239,13 +249,13 @@ def _tuned(config: PlanConfig, speed: Speed, best: PlannedTraining) -> PlannedTr
     )  # fmt: skip
 
 
-def _signal(config: PlanConfig, batch: float, noise: float) -> float:
+def _signal(config: Planning, batch: float, noise: float) -> float:
     """Return the signal of a step, as it would be in the decoder that was measured."""
     return batch / noise * math.sqrt(WEIGHTS / weights_of(config))
 
 
 def best_training(
-    config: PlanConfig, speed: Speed, *, near: int = 40, is_banded: bool = False
+    config: Planning, speed: Speed, *, near: int = 40, is_banded: bool = False
 ) -> PlannedTraining:
     """Return the steps and the batch of the least expected loss within the minutes.
 
@@ -302,7 +312,7 @@ def _steps_to_try() -> tuple[int, ...]:
 
 
 def _training(
-    config: PlanConfig,
+    config: Planning,
     speed: Speed,
     steps: int,
     batch: int,
@@ -337,10 +347,10 @@ def _noise_left(steps: int) -> float:
     return noise_left(target, best_matrix(target, steps))
 
 
-def weights_of(config: PlanConfig) -> int:
+def weights_of(config: Planning) -> int:
     """Return about how many weights the own decoder has: embeddings, head and layers.
 
-    >>> config = PlanConfig(epsilon=1, delta=1e-6, estimated_units=1, minutes=1, size=256, layers=4)
+    >>> config = Planning(epsilon=1, delta=1e-6, estimated_units=1, minutes=1, size=256, layers=4)
     >>> weights_of(config)
     5193728
     """
@@ -380,7 +390,7 @@ def _between(points: Sequence[float], value: float) -> tuple[tuple[int, int], fl
 _BATCH = 64  # public rows, as private train has them
 
 
-def measure_speed(config: PlanConfig) -> Speed:
+def measure_speed(config: Planning) -> Speed:
     """Return how fast this machine trains the config's decoder; some seconds, made-up rows."""
     if config.rows_a_second is not None:
         row = 1 / config.rows_a_second

@@ -15,7 +15,7 @@ from genie_dp.private.ledger.mechanisms import Selection
 from genie_dp.private.planner import (
     MEASURED,
     SIGNALS,
-    PlanConfig,
+    Planning,
     Speed,
     best_training,
     expected_loss,
@@ -70,7 +70,7 @@ def test_between_points_it_lies_between_and_beyond_them_it_is_not_called_measure
 
 @pytest.mark.parametrize("minutes", [0.2, 2.0, 30.0])
 def test_a_training_takes_its_minutes_at_most_and_no_other_is_better(minutes):
-    config = PlanConfig(**{**ASKED, "minutes": minutes})
+    config = Planning(**{**ASKED, "minutes": minutes})
     best = best_training(config, SPEED)
     assert best.minutes <= minutes
     assert best.batch <= config.estimated_units
@@ -86,10 +86,10 @@ def test_a_training_takes_its_minutes_at_most_and_no_other_is_better(minutes):
 
 @pytest.mark.slow
 def test_public_rows_take_of_the_minutes_and_more_of_anything_never_hurts():
-    best = best_training(PlanConfig(**ASKED), SPEED)
-    less = best_training(PlanConfig(**ASKED, public_rows=5000), SPEED)
+    best = best_training(Planning(**ASKED), SPEED)
+    less = best_training(Planning(**ASKED, public_rows=5000), SPEED)
     assert less.loss > best.loss
-    plan = make_plan(PlanConfig(**ASKED, rows_a_second=250))
+    plan = make_plan(Planning(**ASKED, rows_a_second=250))
     for name, other in plan.bought.items():
         assert (other.loss > plan.best.loss) == name.startswith(("half", "--tune"))
     tuned = plan.bought["--tune, 4 trials on average"]
@@ -102,7 +102,7 @@ def test_bands_are_of_one_epoch_and_have_more_noise_of_which_less_counts():
     pytest.importorskip("torch")
     [(name, banded)] = [
         (name, one)
-        for name, one in make_plan(PlanConfig(**ASKED, rows_a_second=250)).bought.items()
+        for name, one in make_plan(Planning(**ASKED, rows_a_second=250)).bought.items()
         if name.startswith("--bands")
     ]
     assert name == f"--bands {banded.steps}"
@@ -112,7 +112,7 @@ def test_bands_are_of_one_epoch_and_have_more_noise_of_which_less_counts():
     steps = {"rate": banded.rate, "steps": banded.steps}
     plain = noise_multiplier_for(ASKED["epsilon"], ASKED["delta"], **steps, accountant="rdp")
     assert plain < banded.noise_multiplier < 2 * plain
-    signal = planner._signal(PlanConfig(**ASKED), banded.batch, plain)
+    signal = planner._signal(Planning(**ASKED), banded.batch, plain)
     assert banded.loss < expected_loss(banded.steps, signal)[0] - 0.1
     epochs = (banded.steps * banded.rate,)
     amount = TrainingAmount(epochs, banded.batch, ASKED["estimated_units"], bands=banded.bands)
@@ -121,7 +121,7 @@ def test_bands_are_of_one_epoch_and_have_more_noise_of_which_less_counts():
 
 @pytest.mark.parametrize("kind", ["one-stage", "two-stage"])
 def test_the_command_that_is_told_takes_as_many_steps(kind):
-    plan = make_plan(PlanConfig(**{**ASKED, "kind": kind}, rows_a_second=250))
+    plan = make_plan(Planning(**{**ASKED, "kind": kind}, rows_a_second=250))
     told = re.search(r"--batch (\d+) --epochs (\S+)", str(plan))
     epochs = tuple(float(part) for part in told[2].split("/"))
     steps = TrainingAmount(epochs, int(told[1]), ASKED["estimated_units"]).steps(kind)
@@ -138,7 +138,7 @@ def test_the_command_and_python_give_the_same(capsys):
 
 def test_what_cannot_be_planned_is_refused():
     with pytest.raises(GenieError, match="H012"):
-        best_training(PlanConfig(**{**ASKED, "minutes": 1e-6}), SPEED)
+        best_training(Planning(**{**ASKED, "minutes": 1e-6}), SPEED)
     with pytest.raises(GenieError, match=r"R040.*epsilon"):
         gd.private.plan(delta=1e-6, estimated_units=10, minutes=1)
     with pytest.raises(GenieError, match=r"R043.*minuets"):
@@ -148,7 +148,7 @@ def test_what_cannot_be_planned_is_refused():
 @pytest.mark.trains
 def test_the_speed_is_that_of_this_machine():
     pytest.importorskip("opacus")
-    speed = measure_speed(PlanConfig(**{**ASKED, "size": 8, "layers": 1, "heads": 2, "words": 50}))
+    speed = measure_speed(Planning(**{**ASKED, "size": 8, "layers": 1, "heads": 2, "words": 50}))
     assert 0 < speed.row < 1
     assert 0 < speed.public_row < 1
     assert speed.step >= 0

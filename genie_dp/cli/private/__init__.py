@@ -13,7 +13,7 @@ STEPS: Mapping[str, CommandEntry] = {
         "Set the privacy budget of private rows, and see what is left of it.",
     ),
     "plan": CommandEntry(
-        "genie_dp.cli.private.plan:command",
+        "genie_dp.private.planner:Planning",
         "Plan a training on private rows: batch, steps and noise within a time.",
         "kind",
     ),
