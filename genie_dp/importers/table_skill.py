@@ -145,9 +145,9 @@ _PARTICIPLES = {"birth": "born", "birthday": "born", "dob": "born", "due": "due"
 def phrases_of(column: InferredColumn) -> Phrases:
     """Return part of speech -> phrases of a column.
 
-    >>> phrases_of(Column("weight", "weight_kg", "weight", "Measure(kg)"))["more"]
+    >>> phrases_of(InferredColumn("weight", "weight_kg", "weight", "Measure(kg)"))["more"]
     ['heavier than #']
-    >>> phrases_of(Column("birth_date", "dob", "birth date", "Date"))["passive_verb"]
+    >>> phrases_of(InferredColumn("birth_date", "dob", "birth date", "Date"))["passive_verb"]
     ['born on #']
     """
     words = column.words
@@ -177,7 +177,7 @@ def phrases_of(column: InferredColumn) -> Phrases:
 def _add_questions(phrases: Phrases, words: str, type_: str) -> None:
     """Add the phrases of questions alone, where it does not follow from the other phrases.
 
-    >>> phrases_of(Column("owner", "owner", "owner", "ID owner"))["reverse_verb"]
+    >>> phrases_of(InferredColumn("owner", "owner", "owner", "ID owner"))["reverse_verb"]
     ['owns']
     """
     last = words.split()[-1]
