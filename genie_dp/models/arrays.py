@@ -153,9 +153,9 @@ class ArrayNetwork:
         memory = (sentences.copies, padding, embedded, states, mean)
         if self._cards is None:
             return memory
-        near = np.zeros((len(lengths), self._generated, FEATURES), np.float32)
-        near[:, self._cards.rows] = links(sentences, self._cards)
-        return (*memory, near, sentences.vectors[sentences.surfaces])
+        card_links = np.zeros((len(lengths), self._generated, FEATURES), np.float32)
+        card_links[:, self._cards.rows] = links(sentences, self._cards)
+        return (*memory, card_links, sentences.vectors[sentences.surfaces])
 
     def begin(self, memory: Arrays) -> Arrays:
         """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them.
@@ -170,7 +170,7 @@ class ArrayNetwork:
 
     def step(self, memory: Arrays, state: Arrays, tokens: Rows) -> tuple[F32, Arrays]:
         """Return (B, P + S) log-probabilities of the next extended ids, and the state after."""
-        copies, padding, embedded, states, _, *near = memory
+        copies, padding, embedded, states, _, *link_arrays = memory
         rows, is_copy = np.arange(len(tokens)), tokens >= self._generated
         x = self._tokens[np.where(is_copy, PAD, tokens)]
         if is_copy.any():
@@ -188,15 +188,15 @@ class ArrayNetwork:
         hidden = np.concatenate([upper, context], 1)
         named: Arrays = ()
         by_name: F32 | np.float32 = _NOTHING
-        if near:
+        if link_arrays:
             names = self._names[np.minimum(tokens, self._generated)]
             names = np.where(names.any(1, keepdims=True), names, state[-1])
-            near_by = near_places(near[1], names) @ self._place_link(hidden)[:, :, None]
+            near_by = near_places(link_arrays[1], names) @ self._place_link(hidden)[:, :, None]
             named, by_name = (names,), near_by[:, :, 0]
         copied, seen = _attend(self._place(hidden), states, padding, by_name)
         scores = self._output(hidden) @ self._table + self._bias
-        if near:
-            scores += (near[0] @ self._link(hidden)[:, :, None])[:, :, 0]
+        if link_arrays:
+            scores += (link_arrays[0] @ self._link(hidden)[:, :, None])[:, :, 0]
         generated = _softmax(scores)
         share = _sigmoid(self._switch(np.concatenate([hidden, seen], 1)))
         full = np.zeros((len(tokens), self._generated + copies.shape[1]), np.float32)

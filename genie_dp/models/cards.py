@@ -132,8 +132,8 @@ class CardRows:
     @cached_property
     def names(self) -> F32:
         """Return (C, 128): the direction of each card's name, the mean of its words."""
-        known = self.word_vectors[self.index[:, 0]] * self.mask[:, 0, :, None]
-        total = known.sum(1)
+        masked_vectors = self.word_vectors[self.index[:, 0]] * self.mask[:, 0, :, None]
+        total = masked_vectors.sum(1)
         out: F32 = total / (np.linalg.norm(total, axis=1, keepdims=True) + _TINY)
         return out
 
@@ -145,13 +145,13 @@ def links(sentences: Sentences, cards: CardRows) -> F32:
     their vectors. The five are the mean over the name's words, that of the best phrase, the best
     word, and the first two again with their words weighed (`CardRows.weights`).
     """
-    said = sentences.vectors[sentences.surfaces]
-    nearest = (said @ cards.word_vectors.T).max(1).clip(min=0)
-    near = nearest[:, cards.index] * cards.mask
-    phrases = near.sum(3) / (cards.mask.sum(2) + _TINY)
-    rare = (near * cards.weights).sum(3)
+    sentence_vectors = sentences.vectors[sentences.surfaces]
+    nearest = (sentence_vectors @ cards.word_vectors.T).max(1).clip(min=0)
+    similarities = nearest[:, cards.index] * cards.mask
+    phrases = similarities.sum(3) / (cards.mask.sum(2) + _TINY)
+    rare = (similarities * cards.weights).sum(3)
     return np.stack(
-        [phrases[:, :, 0], phrases.max(2), near.max((2, 3)), rare[:, :, 0], rare.max(2)], 2
+        [phrases[:, :, 0], phrases.max(2), similarities.max((2, 3)), rare[:, :, 0], rare.max(2)], 2
     )
 
 
@@ -177,12 +177,12 @@ def near_places(sentences: F32, names: F32) -> F32:
         sentences: (B, S, 128) vectors of the places.
         names: (B, 128) one for each row.
     """
-    near = (sentences @ names[:, :, None])[:, :, 0].clip(min=0)
-    before, after = np.zeros_like(near), np.zeros_like(near)
-    for shift in range(1, min(WINDOW, near.shape[1] - 1) + 1):
-        np.maximum(before[:, shift:], near[:, :-shift], out=before[:, shift:])
-        np.maximum(after[:, :-shift], near[:, shift:], out=after[:, :-shift])
-    return np.stack([near, before, after], 2)
+    similarities = (sentences @ names[:, :, None])[:, :, 0].clip(min=0)
+    before, after = np.zeros_like(similarities), np.zeros_like(similarities)
+    for shift in range(1, min(WINDOW, similarities.shape[1] - 1) + 1):
+        np.maximum(before[:, shift:], similarities[:, :-shift], out=before[:, shift:])
+        np.maximum(after[:, :-shift], similarities[:, shift:], out=after[:, :-shift])
+    return np.stack([similarities, before, after], 2)
 
 
 class NearWords:
@@ -209,16 +209,18 @@ class NearWords:
 
     def to(self, program: Iterable[str], words: Sequence[str]) -> frozenset[str]:
         """Return those of the words that are near to a word of the program's cards."""
-        own, known = self._words(tuple(sorted({x for x in program if x in self._cards})))
+        own, card_vectors = self._words(tuple(sorted({x for x in program if x in self._cards})))
         words = [word for word in words if word in own or word not in self._listed]
         if not words or not own:
             return frozenset()
-        nearest = (word_vectors().rows(words) @ known.T).max(1)
-        return frozenset(x for x, near in zip(words, nearest, strict=True) if near >= NEAR)
+        nearest = (word_vectors().rows(words) @ card_vectors.T).max(1)
+        return frozenset(
+            x for x, similarity in zip(words, nearest, strict=True) if similarity >= NEAR
+        )
 
     def _words_of(self, tokens: tuple[str, ...]) -> tuple[frozenset[str], F32]:
-        said = dict.fromkeys(w for token in tokens for x in self._cards[token] for w in x)
-        return frozenset(said), word_vectors().rows(tuple(said))
+        words = dict.fromkeys(w for token in tokens for x in self._cards[token] for w in x)
+        return frozenset(words), word_vectors().rows(tuple(words))
 
 
 def phrases_of(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -227,9 +229,9 @@ def phrases_of(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     >>> phrases_of(["turn on", "on turn", "switch on the lamp"])
     (('turn', 'on'), ('switch', 'on', 'the', 'lamp'))
     """
-    found: dict[frozenset[str], tuple[str, ...]] = {}
+    phrases: dict[frozenset[str], tuple[str, ...]] = {}
     for text in texts:
         words = tuple(text.split())
         if words:
-            found.setdefault(frozenset(words), words)
-    return tuple(found.values())
+            phrases.setdefault(frozenset(words), words)
+    return tuple(phrases.values())

@@ -38,8 +38,8 @@ def keep_memory() -> bool:
     if is_set or "GLIBC_TUNABLES" in os.environ:
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    most = 2**31 - 1
-    return bool(mallopt and mallopt(_TRIM_THRESHOLD, most) and mallopt(_MMAP_MAX, 0))
+    limit = 2**31 - 1
+    return bool(mallopt and mallopt(_TRIM_THRESHOLD, limit) and mallopt(_MMAP_MAX, 0))
 
 
 def bf16_helps(device: str = "cpu") -> bool:

@@ -372,9 +372,9 @@ class CardEncoder(Module):
         words = embedding.read(Source.from_arrays(cards.words).to(device))[0]
         mask = torch.from_numpy(cards.mask).to(device)
         if self.training and self.phrase_dropout:
-            kept = torch.rand(mask.shape[:2], device=device) >= self.phrase_dropout
-            kept[:, 0] |= ~(kept & (mask[:, :, 0] > 0)).any(1)
-            mask = mask * kept[:, :, None]
+            phrase_mask = torch.rand(mask.shape[:2], device=device) >= self.phrase_dropout
+            phrase_mask[:, 0] |= ~(phrase_mask & (mask[:, :, 0] > 0)).any(1)
+            mask = mask * phrase_mask[:, :, None]
         scores = self.score(words)[:, 0][torch.from_numpy(cards.index).to(device)]
         scores = torch.cat([scores[:, :1] + self.name, scores[:, 1:]], 1)
         shares = masked_softmax(scores.flatten(1), mask.flatten(1) == 0)
@@ -383,8 +383,8 @@ class CardEncoder(Module):
         kinds = self.kinds(torch.from_numpy(cards.kinds).to(device))
         vectors = self.output(pooled)
         if self.training and self.card_dropout:
-            kept = torch.rand(len(vectors), device=device) >= self.card_dropout
-            vectors = vectors * kept[:, None]
+            card_mask = torch.rand(len(vectors), device=device) >= self.card_dropout
+            vectors = vectors * card_mask[:, None]
         return vectors + kinds
 
 
@@ -392,14 +392,14 @@ def card_links(source: Source, cards: CardRows) -> torch.Tensor:
     """Return (B, C, 5) as `cards.links` does, without a gradient."""
     with torch.no_grad():
         device = source.vectors.device
-        said = source.vectors[source.surfaces]
-        known = torch.from_numpy(cards.word_vectors).to(device)
-        nearest = (said @ known.T).amax(1).clamp(min=0)
+        sentence_vectors = source.vectors[source.surfaces]
+        card_vectors = torch.from_numpy(cards.word_vectors).to(device)
+        nearest = (sentence_vectors @ card_vectors.T).amax(1).clamp(min=0)
         mask = torch.from_numpy(cards.mask).to(device)
-        near = nearest[:, torch.from_numpy(cards.index).to(device)] * mask
-        phrases = near.sum(3) / (mask.sum(2) + 1e-6)
-        best = near.amax((2, 3))
-        rare = (near * torch.from_numpy(cards.weights).to(device)).sum(3)
+        similarities = nearest[:, torch.from_numpy(cards.index).to(device)] * mask
+        phrases = similarities.sum(3) / (mask.sum(2) + 1e-6)
+        best = similarities.amax((2, 3))
+        rare = (similarities * torch.from_numpy(cards.weights).to(device)).sum(3)
         return torch.stack(
             [phrases[:, :, 0], phrases.amax(2), best, rare[:, :, 0], rare.amax(2)], 2
         )
@@ -407,12 +407,12 @@ def card_links(source: Source, cards: CardRows) -> torch.Tensor:
 
 def near_places(sentences: torch.Tensor, names: torch.Tensor) -> torch.Tensor:
     """Return (B, T, S, 3) as `cards.near_places` does, for (B, T, 128) names."""
-    near = (names @ sentences.transpose(1, 2)).clamp(min=0)
-    size = near.shape[2]
-    padded = nn.functional.pad(near, (WINDOW, WINDOW))
+    similarities = (names @ sentences.transpose(1, 2)).clamp(min=0)
+    size = similarities.shape[2]
+    padded = nn.functional.pad(similarities, (WINDOW, WINDOW))
     before = padded.unfold(2, WINDOW, 1)[:, :, :size].amax(3)
     after = padded.unfold(2, WINDOW, 1)[:, :, WINDOW + 1 :].amax(3)
-    return torch.stack([near, before, after], 3)
+    return torch.stack([similarities, before, after], 3)
 
 
 def link_layer(size: int, *start: float) -> nn.Linear:

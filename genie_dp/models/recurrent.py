@@ -102,10 +102,12 @@ class RecurrentNetwork(PointerNetwork):
             own, bias = own * free[:, None], bias * free
         tokens.table = own.index_add(0, places, self.cards(tokens.cards, self.embedding))
         tokens.bias = bias
-        near = layers.card_links(source, tokens.cards)
+        card_links = layers.card_links(source, tokens.cards)
         names = torch.from_numpy(tokens.cards.names).to(own.device)
         tokens.names = names.new_zeros(len(own), names.shape[1]).index_copy(0, places, names)
-        links = near.new_zeros(len(near), len(own), near.shape[2]).index_copy(1, places, near)
+        links = card_links.new_zeros(len(card_links), len(own), card_links.shape[2]).index_copy(
+            1, places, card_links
+        )
         return links, source.vectors[source.surfaces]
 
     def loss(self, batch: Batch) -> torch.Tensor:
@@ -138,7 +140,7 @@ class RecurrentNetwork(PointerNetwork):
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
     ) -> tuple[layers.Mixture, Tensors]:
         """Return what the decoder says after each of (B, T) tokens, and the state after all."""
-        _, padding, embedded, states, _, *near = memory
+        _, padding, embedded, states, _, *link_tensors = memory
         x = self.dropout(self.embedding.write(tokens, embedded, self._tokens.table))
         fed: Tensors = ()
         if self.feed:
@@ -152,9 +154,9 @@ class RecurrentNetwork(PointerNetwork):
         upper, (h2, c2) = self.second(x, (state[2][None], state[3][None]))
         hidden = torch.cat([self.dropout(upper), context], 2)
         after = (h1[0], c1[0], h2[0], c2[0], *fed)
-        if not near:
+        if not link_tensors:
             return self.pointer(hidden, states, padding, self.embedding.table()), after
-        links, vectors = near
+        links, vectors = link_tensors
         names = self._tokens.last_names(tokens, state[-1])
         places = layers.near_places(vectors, names)
         mixture = self.pointer(
@@ -192,8 +194,8 @@ class _Tokens:
             before: (B, 128) the last name of what was written before.
         """
         assert self.names is not None
-        known = nn.functional.pad(self.names, (0, 0, 0, 1))
-        names = known[written.clamp(max=len(self.names))]
+        padded_names = nn.functional.pad(self.names, (0, 0, 0, 1))
+        names = padded_names[written.clamp(max=len(self.names))]
         is_named = names.any(2)
         counts = torch.arange(1, written.shape[1] + 1, device=written.device)
         last = (counts * is_named).cummax(1).values
@@ -217,8 +219,8 @@ class _Tokens:
 
         def rename(ids: torch.Tensor) -> torch.Tensor:
             is_copy = ids >= self.size
-            known = place[ids.masked_fill(is_copy, PAD)]
-            return torch.where(is_copy, ids - self.size + count, known)
+            own_ids = place[ids.masked_fill(is_copy, PAD)]
+            return torch.where(is_copy, ids - self.size + count, own_ids)
 
         source = replace(batch.source, copies=rename(batch.source.copies))
         inputs, targets = rename(batch.inputs), rename(batch.targets)

@@ -111,16 +111,16 @@ def write_weights(model: Any, path: Path, *, int8: bool = False) -> None:
     Of a model with adapters those of the model beneath are left out: the file names it, with the
     hash of its weights.
     """
-    kept, facts = weights(model), {"format": "pt"}
+    tensors, facts = weights(model), {"format": "pt"}
     beneath = names_beneath(model)
     if beneath:
         base = Path(model.base)
         facts["base"] = str(base.resolve()) if base.exists() else model.base
-        facts["base_sha256"] = hash_of({name: kept.pop(name) for name in beneath})
+        facts["base_sha256"] = hash_of({name: tensors.pop(name) for name in beneath})
     if int8:
-        for name in [name for name, x in kept.items() if x.dim() == 2]:
-            kept[name], kept[f"{name}{SCALE}"] = _in_8_bits(kept[name])
-    save_tensors(kept, path, facts)
+        for name in [name for name, x in tensors.items() if x.dim() == 2]:
+            tensors[name], tensors[f"{name}{SCALE}"] = _in_8_bits(tensors[name])
+    save_tensors(tensors, path, facts)
     mask = os.umask(0)  # it can be read only by setting it
     os.umask(mask)
     path.chmod(0o666 & ~mask)
@@ -249,8 +249,8 @@ def continue_from(start: SavedModel, vocabulary: Vocabulary) -> SavedModel:
             if own[name].shape == trained.shape and not name.endswith(_TABLES):
                 own[name].copy_(trained)
             else:
-                kept = (before < len(trained)) & (after < len(own[name]))
-                own[name][after[kept]] = trained[before[kept]]
+                in_range = (before < len(trained)) & (after < len(own[name]))
+                own[name][after[in_range]] = trained[before[in_range]]
     tokens = range(vocabulary.generated)
     new = [row for row in tokens if vocabulary.words[row] not in start.vocabulary.index]
     for part in model.modules():

@@ -223,10 +223,10 @@ class Beam:
             return -penalized_score(ended[0], len(ended[1]) + 1, settings)
 
         cut = [(live.score, live.ids, False, live.steps) for live in self.live]
-        found = sorted(self.ended, key=penalized)[: settings.beam] or cut
+        hypotheses = sorted(self.ended, key=penalized)[: settings.beam] or cut
         return tuple(
             hypothesis(ids, steps, score, is_own, vocabulary, self.sentence)
-            for score, ids, is_own, steps in sorted([*found, *self.aside], key=penalized)
+            for score, ids, is_own, steps in sorted([*hypotheses, *self.aside], key=penalized)
         )
 
 

@@ -221,8 +221,8 @@ class TokenCounts:
         for sentence, program in rows:
             words.extend(sentence)
             tokens.extend(program)
-            said = set(sentence)
-            copyable.extend([token for token in program if token in said])
+            sentence_tokens = set(sentence)
+            copyable.extend([token for token in program if token in sentence_tokens])
         for counter, ids in ((self.words, words), (self.tokens, tokens), (self.copyable, copyable)):
             numbers = np.bincount(ids, minlength=len(names)).tolist()
             counter.update({name: n for name, n in zip(names, numbers, strict=True) if n})

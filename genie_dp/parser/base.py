@@ -92,7 +92,9 @@ class LibraryRows:
     def checked(self, most: int) -> list[Checked]:
         """Return rows that were held out, at most so many."""
         rows = list(self.rows.held_out)[:most]
-        return [Checked(said, canonical_text(program, self.target)) for said, program in rows]
+        return [
+            Checked(sentence, canonical_text(program, self.target)) for sentence, program in rows
+        ]
 
     def sample(self, most: int, rng: Random) -> list[Checked]:
         """Return some of all its rows."""
@@ -136,10 +138,10 @@ def vocabulary_of_all(libraries: Sequence[LibraryRows]) -> Vocabulary:
     syntax = {OUT_OF_SCOPE}
     cards: dict[str, tuple[tuple[str, ...], ...]] = {}
     counts: Counter[str] = Counter()
-    for one in libraries:
-        syntax |= one.tokens - one.cards.keys()
-        cards.update({one.own(token): card for token, card in one.cards.items()})
-        for store in one.rows.stores:
+    for library_rows in libraries:
+        syntax |= library_rows.tokens - library_rows.cards.keys()
+        cards.update({library_rows.own(token): card for token, card in library_rows.cards.items()})
+        for store in library_rows.rows.stores:
             names = store.names
             for sentence, _ in store.numbered():
                 counts.update(map(names.__getitem__, sentence))
@@ -157,8 +159,8 @@ class LibraryBatches:
         steps: int,
     ):  # fmt: skip
         """Draw which batch is whose."""
-        self.libraries = [_Library(one, vocabulary, config) for one in libraries]
-        shares = np.array([one.share for one in libraries])
+        self.libraries = [_Library(library_rows, vocabulary, config) for library_rows in libraries]
+        shares = np.array([library_rows.share for library_rows in libraries])
         rng = np.random.default_rng(child_seed(config.seed, "libraries"))
         self.chosen = rng.choice(len(libraries), size=steps, p=shares / shares.sum())
         self.ranks = np.zeros(steps, np.int64)
@@ -169,12 +171,12 @@ class LibraryBatches:
     @property
     def per_epoch(self) -> float:
         """Return how many batches hold as many rows as there are."""
-        return sum(one.chunks.per_epoch for one in self.libraries)
+        return sum(batches.chunks.per_epoch for batches in self.libraries)
 
     def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Batch, float]:
         """Return a batch, or a process's rows of it, and its weighted tokens."""
-        one = self.libraries[int(self.chosen[number])]
-        return one.take(int(self.ranks[number]), rank, world)
+        batches = self.libraries[int(self.chosen[number])]
+        return batches.take(int(self.ranks[number]), rank, world)
 
 
 @dataclass
@@ -197,9 +199,9 @@ class _Library:
     @cached_property
     def chunks(self) -> Chunks:
         config, rows = self.config, self.rows.rows
-        made = ((rows.incomplete, config.incomplete), (rows.contrast, config.contrast),
+        store_shares = ((rows.incomplete, config.incomplete), (rows.contrast, config.contrast),
                 (rows.refused, config.out_of_scope))  # fmt: skip
-        shares = [share for store, share in made if len(store)]
+        shares = [share for store, share in store_shares if len(store)]
         ratios = [None] * len(rows.parts) + [share / (1 - sum(shares)) for share in shares]
         parts = [
             Part(str(number), store.program_sizes(), ratio)
@@ -292,22 +294,24 @@ def calibration_of(
     signals: list[Signals | None] = []
     hits: list[bool] = []
     refused: list[Signals | None] = []
-    for one in unseen:
-        library, words = one.target.library, words_of(DEFAULT)
+    for library_rows in unseen:
+        library, words = library_rows.target.library, words_of(DEFAULT)
         assert library is not None
-        network = for_library(base, one.tokens, one.cards)
+        network = for_library(base, library_rows.tokens, library_rows.cards)
         network.model.eval()
         decoder = Decoder(
-            SteppedTorch(network.model), network.vocabulary, one.target, beam=4, longest=LONGEST,
-            renormalized=True,
+            SteppedTorch(network.model), network.vocabulary, library_rows.target, beam=4,
+            longest=LONGEST, renormalized=True,
         )  # fmt: skip
-        evidence = evidence_of(library, one.tokens, one.target, words)
-        meant = score(decoder, one.sample(most, rng), evidence)
+        evidence = evidence_of(library, library_rows.tokens, library_rows.target, words)
+        meant = score(decoder, library_rows.sample(most, rng), evidence)
         signals += meant.signals
         hits += meant.hits
         each = max(1, most // (2 * len(others)))
         foreign = [
-            replace(x, program=OUT_OF_SCOPE) for other in others for x in other.sample(each, rng)
+            replace(x, program=OUT_OF_SCOPE)
+            for other_rows in others
+            for x in other_rows.sample(each, rng)
         ]
         refused += score(decoder, foreign, evidence).signals
     meant = Score(len(hits), sum(hits), tuple(signals), tuple(hits))
@@ -350,11 +354,16 @@ def train_base(
         else:
             model, chosen = build("rnn", vocabulary, {**config.network, "own_rows": False})
             saved = SavedModel(model, vocabulary, "rnn", chosen, {})
-    asked = [(one, one.checked(sample)) for one in (*libraries, *unseen)]
+    checked_rows = [
+        (library_rows, library_rows.checked(sample)) for library_rows in (*libraries, *unseen)
+    ]
 
     def validate(_: Any) -> Validation:
         base = without_cards(saved)
-        scores = [accuracy_of(base, one, rows) if rows else 0.0 for one, rows in asked]
+        scores = [
+            accuracy_of(base, library_rows, rows) if rows else 0.0
+            for library_rows, rows in checked_rows
+        ]
         seen, new = scores[: len(libraries)], scores[len(libraries) :]
         if listen:
             listen({"seen": dict(zip([x.name for x in libraries], seen, strict=True)),

@@ -29,8 +29,8 @@ def cards_of(library: Library, tokens: Iterable[str]) -> Cards:
     for signature in library.functions():
         for parameter in signature.parameters:
             by_part = library.phrases(signature.qualified, parameter.name)
-            known = inputs.setdefault(parameter.name, {})
-            known.update(dict.fromkeys(x for part in by_part.values() for x in part))
+            input_words = inputs.setdefault(parameter.name, {})
+            input_words.update(dict.fromkeys(x for part in by_part.values() for x in part))
             types.setdefault(parameter.name, {}).update(dict.fromkeys(_sorts(str(parameter.type))))
             element = getattr(parameter.type, "element", parameter.type)
             for value in element.values if isinstance(element, Enum) else ():
@@ -39,23 +39,23 @@ def cards_of(library: Library, tokens: Iterable[str]) -> Cards:
     cards, tokens = {}, tuple(tokens)
     is_marked = any(token.startswith("enum:") for token in tokens)  # else values are bare words
     for token in tokens:
-        said: Iterable[str] = ()
+        phrases_said: Iterable[str] = ()
         name, sorts = " ".join(words_of_name(token)), ""
         if (described := functions.get(token.removesuffix(_FUNCTION))) is not None:
-            said = described
+            phrases_said = described
         elif token.startswith("param:") or (token.endswith(_INPUT) and token[0].isalpha()):
-            said = inputs.get(_name_in(token), ())
+            phrases_said = inputs.get(_name_in(token), ())
             declared = token.split(":", 2)[2:]
             sorts = " ".join(_sorts(*declared) if declared else types.get(_name_in(token), ()))
         elif is_marked == token.startswith("enum:") and token.removeprefix("enum:") in values:
-            said = values[token.removeprefix("enum:")]
+            phrases_said = values[token.removeprefix("enum:")]
         elif not is_marked and (token.isalpha() or token[1:2].isalpha()) and not is_slot(token):
             name = " ".join(words_of_name(token.replace("\\u0020", " ")))
             if name in _KEYWORDS:
                 continue
         elif not token.startswith(("@", "^^", "enum:")):
             continue
-        if phrases := phrases_of([name, sorts, *map(" ".join, map(card_words, said))]):
+        if phrases := phrases_of([name, sorts, *map(" ".join, map(card_words, phrases_said))]):
             cards[token] = tuple(x[:MOST_WORDS] for x in phrases[:MOST_PHRASES])
     return cards
 

@@ -20,20 +20,20 @@ from genie_dp.rng import stream
 # Rows that are made, and rows that are looked at for them.
 _MOST, _MOST_TRIED = 3_000, 100_000
 
-_OPPOSITE = {one: other for pair in POLES for one, other in (pair, pair[::-1])}
+_OPPOSITE = {sign: opposite for pair in POLES for sign, opposite in (pair, pair[::-1])}
 
 
 @lru_cache(maxsize=16)
 def _opposite_words(words: Words) -> dict[str, dict[str, str]]:
     """Return pole -> word -> the word that says its opposite, of several the first."""
-    found: dict[str, dict[str, str]] = {}
+    opposites: dict[str, dict[str, str]] = {}
     compared = dict.fromkeys((">", ">="), [*compared_words(words)])
-    said = {x: [pair.split() for pair in y.split(",")] for x, y in words.opposites.items()}
-    for sign, pairs in (compared | said).items():
-        for one, other in reversed(pairs):
-            found.setdefault(sign, {})[one] = other
-            found.setdefault(_OPPOSITE[sign], {})[other] = one
-    return found
+    pairs_by_sign = {x: [pair.split() for pair in y.split(",")] for x, y in words.opposites.items()}
+    for sign, pairs in (compared | pairs_by_sign).items():
+        for word, opposite in reversed(pairs):
+            opposites.setdefault(sign, {})[word] = opposite
+            opposites.setdefault(_OPPOSITE[sign], {})[opposite] = word
+    return opposites
 
 
 def add_contrast(rows: Rows, words: Words) -> None:
@@ -41,12 +41,12 @@ def add_contrast(rows: Rows, words: Words) -> None:
     rng, opposite_words = stream(0, "contrast"), _opposite_words(words)
     frames = frames_of(words.language)
     own = rows.own_sentences()
-    known = {program for store in rows.parts for program in store.programs()}
-    made: dict[str, str] = {}
+    own_programs = {program for store in rows.parts for program in store.programs()}
+    contrasts: dict[str, str] = {}
     for store in rows.parts:
-        most = min(len(store), _MOST_TRIED // len(rows.parts))
+        limit = min(len(store), _MOST_TRIED // len(rows.parts))
         have_sign = _rows_of_one_sign(store)
-        for place in rng.sample(range(len(store)), most):
+        for place in rng.sample(range(len(store)), limit):
             if not have_sign[place]:
                 continue
             opposites = chain(
@@ -55,10 +55,10 @@ def add_contrast(rows: Rows, words: Words) -> None:
             )
             for sentence, program in opposites:
                 # A program that no row has may be one that nobody means: "the least likely name".
-                if program in known and sentence not in own:
-                    made[sentence] = program
-    for sentence in islice(made, _MOST):
-        rows.contrast.add(sentence, made[sentence])
+                if program in own_programs and sentence not in own:
+                    contrasts[sentence] = program
+    for sentence in islice(contrasts, _MOST):
+        rows.contrast.add(sentence, contrasts[sentence])
 
 
 def _rows_of_one_sign(store: RowStore) -> list[bool]:
@@ -78,10 +78,10 @@ def _opposites(
     pole = _pole(program[signs[0]])
     words = opposite_words.get(pole, {})
     others = opposite_words.get(_OPPOSITE[pole], {})
-    said = [place for place, word in enumerate(sentence) if word in words or word in others]
-    if len(said) != 1 or sentence[said[0]] not in words or sentence[said[0]] in program:
+    places = [place for place, word in enumerate(sentence) if word in words or word in others]
+    if len(places) != 1 or sentence[places[0]] not in words or sentence[places[0]] in program:
         return
-    place, sign = said[0], signs[0]
+    place, sign = places[0], signs[0]
     if pole in ("true", "false") and not _is_of(
         program[sign - 2], (sentence[place], words[sentence[place]])
     ):
@@ -100,10 +100,10 @@ def _by_frames(pair: Pair, frames: FrameSet) -> Iterator[tuple[str, str]]:
     if any(x not in frames.words and x not in sentence for x in (pole, _OPPOSITE[pole])):
         return
     others = list(frames.opposite(sentence))
-    said = {*sentence, *chain.from_iterable(frames.same(sentence))} if others else set()
-    if pole in said and _OPPOSITE[pole] in chain.from_iterable(others):
+    sentence_words = {*sentence, *chain.from_iterable(frames.same(sentence))} if others else set()
+    if pole in sentence_words and _OPPOSITE[pole] in chain.from_iterable(others):
         opposite = _with_other_sign(program, sign)
-        yield from ((" ".join(other), opposite) for other in others)
+        yield from ((" ".join(variant), opposite) for variant in others)
 
 
 def _with_other_sign(program: Sequence[str], sign: int) -> str:
@@ -122,7 +122,7 @@ def _is_of(parameter: str, words: tuple[str, str]) -> bool:
     """
     names = parameter.split(":")[1:2]
     parts = [part for name in names for part in name.split("_")]
-    return any(part[:4] == one[:4] for part in parts for one in words)
+    return any(part[:4] == word[:4] for part in parts for word in words)
 
 
 def _pole(token: str) -> str:

@@ -109,9 +109,9 @@ class Decoder:
 
         It goes on with what this one has found out about the grammar.
         """
-        other = copy(self)
-        other.settings = self._settings(beam, longest)
-        return other
+        decoder = copy(self)
+        decoder.settings = self._settings(beam, longest)
+        return decoder
 
     def _settings(self, beam: int, longest: int) -> SearchSettings:
         return replace(

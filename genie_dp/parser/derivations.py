@@ -124,16 +124,20 @@ class Derivations:
             self._engine = SpokenSentences(self.templates.indexed(self.library, values), values)
         engine = self._engine
         engine.reader = values
-        found = self._find(sentence, engine, fill)
-        if not found and (full := in_full(sentence, self.words)) != sentence:
-            found = self._find_as_typed(full, sentence, engine, fill)
-        if not found:
-            for said in islice(self._said_otherwise(sentence, engine), _MOST_OTHERWISE):
-                for program, one in self._find_as_typed(said, sentence, engine, fill).items():
-                    if one.doubt < UNLIKELY:
-                        other = one._replace(doubt=one.doubt + _OTHERWISE)
-                        found[program] = min(found.get(program, other), other, key=_doubt_of)
-        return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
+        derivations = self._find(sentence, engine, fill)
+        if not derivations and (full := in_full(sentence, self.words)) != sentence:
+            derivations = self._find_as_typed(full, sentence, engine, fill)
+        if not derivations:
+            for variant in islice(self._said_otherwise(sentence, engine), _MOST_OTHERWISE):
+                for program, derivation in self._find_as_typed(
+                    variant, sentence, engine, fill
+                ).items():
+                    if derivation.doubt < UNLIKELY:
+                        doubtful = derivation._replace(doubt=derivation.doubt + _OTHERWISE)
+                        derivations[program] = min(
+                            derivations.get(program, doubtful), doubtful, key=_doubt_of
+                        )
+        return sorted(derivations.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
 
     def _find_as_typed(
         self, said: str, sentence: str, engine: SpokenSentences, fill: Fill
@@ -147,7 +151,7 @@ class Derivations:
 
     def _said_otherwise(self, sentence: str, engine: SpokenSentences) -> Iterator[str]:
         """Yield what everyday English says instead of a sentence, in words that templates have."""
-        known = engine.grammar.vocabulary
+        vocabulary = engine.grammar.vocabulary
         sentence = sentence.rstrip(_END_SIGNS)
         _, after = _around((), self.words.here)
         if (match := after.search(sentence)) and _WORD.search(sentence[: match.start()]):
@@ -157,14 +161,14 @@ class Derivations:
             places = list(token_places(text))
             tokens = [token for token, _, _ in places]
             typed = [text[start:end] for _, start, end in places]
-            said = {*tokens, *typed}
-            for other in frames_of(self.words.language).same(tokens, typed):
-                if known.issuperset(word for word in other if word not in said):
-                    yield " ".join(other)
+            own_words = {*tokens, *typed}
+            for variant in frames_of(self.words.language).same(tokens, typed):
+                if vocabulary.issuperset(word for word in variant if word not in own_words):
+                    yield " ".join(variant)
 
     def _find(self, sentence: str, engine: SpokenSentences, fill: Fill) -> dict[str, Derivation]:
         """Return the derivations of a sentence by their programs with values."""
-        found: dict[str, Derivation] = {}
+        derivations: dict[str, Derivation] = {}
         for text in without_politeness(sentence, self.words):
 
             def derive(read: ReadValues, text: str = text) -> Iterator[Derivation]:
@@ -175,12 +179,12 @@ class Derivations:
 
             fits = engine.find(text, lambda read: any(derive(read)))
             for derivation in chain(*map(derive, fits.readings[:_MOST_READINGS])):
-                known = found.get(derivation.filled.tokens)
-                if known is None or derivation.doubt < known.doubt:
-                    found[derivation.filled.tokens] = derivation
-            if any(derivation.doubt == 0 for derivation in found.values()):
+                previous = derivations.get(derivation.filled.tokens)
+                if previous is None or derivation.doubt < previous.doubt:
+                    derivations[derivation.filled.tokens] = derivation
+            if any(derivation.doubt == 0 for derivation in derivations.values()):
                 break
-        return found
+        return derivations
 
 
 def in_full(sentence: str, words: Words) -> str:
@@ -201,16 +205,18 @@ def in_full(sentence: str, words: Words) -> str:
 
 def _as_typed(read: ReadValues, text: str) -> Reading:
     """Return a derived sentence with its names and texts as they were typed in `text`."""
-    said = read.values
-    spans = token_spans(text, [said[x].words if x in said else x for x in read.tokens])
+    read_values = read.values
+    spans = token_spans(
+        text, [read_values[x].words if x in read_values else x for x in read.tokens]
+    )
     values = {}
     for token, (start, end) in zip(read.tokens, spans, strict=True):
-        if token in said:
-            words, constant, how, other = said[token]
+        if token in read_values:
+            words, constant, how, alternative = read_values[token]
             if how and start < end:  # a name or a text: `" kind of blue " ^^com.x:album`
                 words = text[start:end]
                 constant = quote_words(words) + constant.rpartition('"')[2]
-            values[token] = ReadValue(how, constant, words, (start, end), other)
+            values[token] = ReadValue(how, constant, words, (start, end), alternative)
     return Reading(read.tokens, values)
 
 

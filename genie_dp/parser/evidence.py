@@ -120,8 +120,8 @@ def content_words(sentence: Sequence[str], program: Sequence[str], words: Words)
     ['unread', 'emails']
     """
     values, empty = set(program), words.function_words
-    said = dict.fromkeys(without_signs(sentence, words))
-    return [x for x in said if _is_telling(x, empty) and x not in values]
+    sentence_words = dict.fromkeys(without_signs(sentence, words))
+    return [x for x in sentence_words if _is_telling(x, empty) and x not in values]
 
 
 @lru_cache(maxsize=1 << 15)
@@ -260,28 +260,28 @@ class Evidence:
         """Return what rows say."""
         rows = [x if isinstance(x, RowStore) else RowStore.from_pairs(x) for x in stores]
         total = sum(map(len, rows))
-        said = _Said(words)
+        counts = _Said(words)
         for store in rows:
-            said.add(store, language, step=max(1, -(-total // _MOST_ROWS)))
-        hashes, telling, told = array("q"), array("q"), array("q")
+            counts.add(store, language, step=max(1, -(-total // _MOST_ROWS)))
+        hashes, telling, told_parts = array("q"), array("q"), array("q")
         least = 1 if total < _FEW_ROWS else 2
-        for name, terms in chain(said.often(least), said.lost(least)):
+        for name, terms in chain(counts.often(least), counts.lost(least)):
             hashes.append(_hash(name, *terms) >> 32)
-        for name, terms, part in said.telling():
+        for name, terms, part in counts.telling():
             telling.append(_hash(name, *terms) >> 32)
-            told.append(_hash(part) >> 32)
-        tells, are_told = np.unique(np.array([telling, told], np.uint32), axis=1)
-        hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.denied()])
-        hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.inside()])
-        hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.unopposed()])
+            told_parts.append(_hash(part) >> 32)
+        tells, are_told = np.unique(np.array([telling, told_parts], np.uint32), axis=1)
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.denied()])
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.inside()])
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.unopposed()])
         least = 1 if total < _FEW_ROWS else 2
-        hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.fixed(least)])
-        given = [_hash(_GIVEN, *names) >> 32 for names in said.given()]
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.fixed(least)])
+        inputs = [_hash(_GIVEN, *names) >> 32 for names in counts.given()]
         return cls(
             np.unique(np.array(hashes, np.uint32)),
             tells,
             are_told,
-            np.unique(np.array(given, np.uint32)),
+            np.unique(np.array(inputs, np.uint32)),
             words,
         )
 
@@ -308,14 +308,14 @@ class Evidence:
             near: returns those of some words that are near to words of the program's functions.
         """
         functions, parts = list(functions), list(parts)
-        given = program, functions, parts, operators
-        support = self._support(sentence, *given)
+        arguments = program, functions, parts, operators
+        support = self._support(sentence, *arguments)
         if near is not None and support.unexplained:
             support = support.with_near(near(support.unexplained))
         if support.lost or not support.unexplained:
             return support
         others = islice(frames_of(self.words.language).same(sentence), _MOST_OTHERWISE)
-        supports = [self._support(other, *given) for other in others]
+        supports = [self._support(variant, *arguments) for variant in others]
         fewer = [x for x in supports if len(x.unexplained) < len(support.unexplained)]
         return max((support, *fewer), key=_weight_of)
 
@@ -333,21 +333,23 @@ class Evidence:
         terms = list(dict.fromkeys(all_terms))
         pairs = [term for term in all_terms if len(term) == 2]
         is_said = self._are_said([*((word,) for word in words), *pairs], functions)
-        unexplained = tuple(w for w, said in zip(words, is_said, strict=False) if not said)
+        unexplained = tuple(
+            w for w, is_explained in zip(words, is_said, strict=False) if not is_explained
+        )
         unseen = is_said[len(words) :].count(False) / max(1, len(pairs))
         if _is_bare(sentence, program, self.words) and not self.says((_BARE,), functions):
             unseen = 1.0
-        lost, kept = self._compare(sentence, program, functions, operators)
+        lost, kept_operators = self._compare(sentence, program, functions, operators)
         lost = (*lost, *self._contradicting_words(sentence, program, list(functions)))
         own = {_hash(part) >> 32 for part in parts}
-        told = self._tell(terms, set(functions))
+        told_parts = self._tell(terms, set(functions))
         return Support(
             unseen,
-            len(words) - len(unexplained) + kept,
+            len(words) - len(unexplained) + kept_operators,
             unexplained,
-            told=len(own & told),
-            untold=len(own - told),
-            left_out=len(told - own),
+            told=len(own & told_parts),
+            untold=len(own - told_parts),
+            left_out=len(told_parts - own),
             lost=lost,
         )
 
@@ -365,9 +367,9 @@ class Evidence:
         opposites, words = opposites_of(self.words), set(plain).difference(program)
         for word in words & opposites.keys():
             if words.isdisjoint(opposites[word]):
-                said = self._are_said([(_UNOPPOSED, word)], functions)
-                others = [(_UNOPPOSED, other) for other in opposites[word]]
-                if not any(said) and any(self._are_said(others, functions)):
+                are_said = self._are_said([(_UNOPPOSED, word)], functions)
+                others = [(_UNOPPOSED, opposite) for opposite in opposites[word]]
+                if not any(are_said) and any(self._are_said(others, functions)):
                     yield word
 
     def _compare(
@@ -415,9 +417,11 @@ class Evidence:
             return program
         for place in places_of_texts(tokens):
             text = tokens[place]
-            told = self._told_inside(text, sentence, functions, parts)
-            if told and (kept := text[told[-1] + 1 :] or self._whole(text[: told[0]])):
-                tokens[place] = kept
+            told_places = self._told_inside(text, sentence, functions, parts)
+            if told_places and (
+                free_text := text[told_places[-1] + 1 :] or self._whole(text[: told_places[0]])
+            ):
+                tokens[place] = free_text
         for place in places_of_texts(tokens, names=True):
             tokens[place] = tokens[place][: self._end_of(tokens[place], sentence, functions)]
         return " ".join(tokens)
@@ -472,10 +476,10 @@ class Evidence:
         """Return the hashes of the parts that terms tell of functions."""
         keys = np.array([_hash(f, *term) >> 32 for f in functions for term in terms], np.uint32)
         firsts, ends = (self.telling.searchsorted(keys, side=side) for side in ("left", "right"))
-        told: set[int] = set()
+        told_parts: set[int] = set()
         for i in np.flatnonzero(ends > firsts).tolist():
-            told.update(self.told[firsts[i] : ends[i]].tolist())
-        return told
+            told_parts.update(self.told[firsts[i] : ends[i]].tolist())
+        return told_parts
 
     def says(
         self, words: Sequence[str], functions: Iterable[str], *, fixed: str | None = None
@@ -596,9 +600,9 @@ class Evidence:
     def join(self, other: "Evidence") -> "Evidence":
         """Return what the rows of one of two say."""
         pairs = np.stack([np.append(self.telling, other.telling), np.append(self.told, other.told)])
-        telling, told = np.unique(pairs, axis=1)
-        hashes, given = np.union1d(self.hashes, other.hashes), np.union1d(self.given, other.given)
-        return Evidence(hashes, telling, told, given, self.words)
+        telling, told_parts = np.unique(pairs, axis=1)
+        hashes, inputs = np.union1d(self.hashes, other.hashes), np.union1d(self.given, other.given)
+        return Evidence(hashes, telling, told_parts, inputs, self.words)
 
     def save(self, path: Path) -> None:
         """Write all of it."""
@@ -617,8 +621,8 @@ class Evidence:
         kinds = {(array.dtype.name, array.ndim) for array in arrays}
         if kinds != {("uint32", 1)} or len(arrays[1]) != len(arrays[2]):
             raise ValueError(f"expected lists of numbers of 32 bits, got {kinds}")
-        hashes, telling, told, given = arrays
-        return cls(hashes, telling, told, given, words)
+        hashes, telling, told_parts, inputs = arrays
+        return cls(hashes, telling, told_parts, inputs, words)
 
 
 class _Denied:
@@ -647,12 +651,12 @@ class _Denied:
             if part[-1].isalnum():  # what ends in a sign has no listed value
                 places[part[: max(part.rfind(" "), part.rfind("=")) + 1]].append(part)
         pairs = (pair for pair in places.values() if len(pair) == 2)
-        for one, other in chain.from_iterable((pair, pair[::-1]) for pair in pairs):
-            if one in self.parts and other not in self.parts:
-                yield f"{_PART} {other}"
-        for one, other in opposites:
-            if one in self.words and other in words and other not in self.words:
-                yield other
+        for part, opposite in chain.from_iterable((pair, pair[::-1]) for pair in pairs):
+            if part in self.parts and opposite not in self.parts:
+                yield f"{_PART} {opposite}"
+        for word, opposite in opposites:
+            if word in self.words and opposite in words and opposite not in self.words:
+                yield opposite
 
 
 class _Said:
@@ -726,8 +730,8 @@ class _Said:
                 if len(functions) == 1:
                     self._alone[function].update(words)
             if any([operates[word] for word in sentence]):
-                said = [store.names[word] for word in sentence]
-                self._add_operators(said, form, functions, parts, language)
+                sentence_words = [store.names[word] for word in sentence]
+                self._add_operators(sentence_words, form, functions, parts, language)
 
     def _add_operators(
         self, sentence: Sequence[str], program: Sequence[str], functions: Sequence[str],
@@ -837,7 +841,7 @@ class _Said:
             pairs = {pair for x in sets for pair in combinations_with_replacement(sorted(x), 2)}
             yield from ((_TOGETHER, function, *pair) for pair in pairs)
             for inputs in sets:
-                if not any(other < inputs for other in sets):
+                if not any(smaller < inputs for smaller in sets):
                     yield function, *sorted(inputs)
 
 

@@ -105,10 +105,10 @@ def read_lines(folder: Path, name: str) -> tuple[str, ...]:
 
 def templates_as_text(inputs: Inputs) -> str | None:
     """Return the templates of a grammar in one text; None with Python functions in them."""
-    found = template_texts(inputs)
-    if found is None:
+    file_texts = template_texts(inputs)
+    if file_texts is None:
         return None
-    files, texts = found
+    files, texts = file_texts
     return json.dumps({"files": files, "texts": texts}, ensure_ascii=False, indent=1)
 
 

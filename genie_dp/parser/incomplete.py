@@ -35,9 +35,9 @@ def add_incomplete(rows: Rows, maker: RowMaker) -> None:
         return
     rng = stream(0, "incomplete")
     own = rows.own_sentences()
-    made = dict(_bare_commands(library, maker)) if isinstance(library, SkillLibrary) else {}
-    made.update(islice(_cut_rows(rows.parts, maker, asking, rng), _MOST))
-    for sentence, program in made.items():
+    programs = dict(_bare_commands(library, maker)) if isinstance(library, SkillLibrary) else {}
+    programs.update(islice(_cut_rows(rows.parts, maker, asking, rng), _MOST))
+    for sentence, program in programs.items():
         if sentence not in own:
             rows.incomplete.add(sentence, program)
 
@@ -74,9 +74,9 @@ def _without(phrase: str, skill: str, words: Words) -> str:
     >>> _without("book a table on opentable", "opentable", words_of("en"))
     'book a table'
     """
-    said, name = phrase.split(), skill.split()
-    if name and said[-len(name) :] == name and said[: -len(name)][-1:]:
-        rest = said[: -len(name)]
+    phrase_words, name = phrase.split(), skill.split()
+    if name and phrase_words[-len(name) :] == name and phrase_words[: -len(name)][-1:]:
+        rest = phrase_words[: -len(name)]
         if rest[-1] in words.before_skills:
             return " ".join(rest[:-1])
     return phrase
@@ -96,8 +96,8 @@ def _cut_rows(
             is_command = pair.program != (OUT_OF_SCOPE,)
             functions = language.functions_in(" ".join(pair.program)) if is_command else ()
             is_asking = len(functions) == 1 and functions[0] in asking
-            found = list(_cuts(pair, language, maker.locale.words)) if is_asking else []
-            for cut in rng.sample(found, len(found)):
+            cuts = list(_cuts(pair, language, maker.locale.words)) if is_asking else []
+            for cut in rng.sample(cuts, len(cuts)):
                 rest = (*pair.sentence[: cut.start], *pair.sentence[cut.end :])
                 program = _without_value(pair, cut.value, maker)
                 if program and len(rest) > 1:

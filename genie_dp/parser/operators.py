@@ -75,21 +75,21 @@ class _Phrases(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _phrases_of(words: Words) -> _Phrases:
-    found: dict[tuple[str, ...], _Phrase] = {}
+    phrases: dict[tuple[str, ...], _Phrase] = {}
     for sign, pairs in words.comparisons.items():
-        for phrase, said in _said_by(sign, pairs):
+        for phrase, phrase_sign in _said_by(sign, pairs):
             key, is_behind = tokenize(phrase.removeprefix("{}")), phrase.startswith("{}")
-            known = found.get(key, _Phrase(key, (), is_before=False))
-            signs = tuple(dict.fromkeys((*known.signs, said)))
-            sides = known.is_before or not is_behind, known.is_behind or is_behind
-            found[key] = _Phrase(key, signs, *sides)
+            previous = phrases.get(key, _Phrase(key, (), is_before=False))
+            signs = tuple(dict.fromkeys((*previous.signs, phrase_sign)))
+            sides = previous.is_before or not is_behind, previous.is_behind or is_behind
+            phrases[key] = _Phrase(key, signs, *sides)
     others = {mark: listed.split(",") for mark, listed in words.marks.items()}
     for sign, listed in (others | {_NOT: words.negations, "": words.not_negating}).items():
         for key in map(tokenize, listed):
-            found[key] = _Phrase(key, (sign,) if sign else ())
+            phrases[key] = _Phrase(key, (sign,) if sign else ())
     by_first: dict[str, list[_Phrase]] = {}
-    for key in sorted(found, key=len, reverse=True):
-        by_first.setdefault(key[0], []).append(found[key])
+    for key in sorted(phrases, key=len, reverse=True):
+        by_first.setdefault(key[0], []).append(phrases[key])
     elided = tuple(phrase for phrase in words.negations if phrase.endswith("'"))
     greetings = {word for x in (*words.greetings, *words.hesitations) for word in tokenize(x)}
     return _Phrases(by_first, elided, _polite_words(words), frozenset(greetings))
@@ -103,8 +103,8 @@ def _said_by(sign: str, pairs: str) -> Iterator[tuple[str, str]]:
     """
     opposite = {">": "<", ">=": "<=", "after": "before"}[sign]
     for pair in pairs.split(","):
-        one, _, other = pair.partition("/")
-        yield from ((x.strip(), y) for x, y in ((one, sign), (other, opposite)) if x.strip())
+        first, _, second = pair.partition("/")
+        yield from ((x.strip(), y) for x, y in ((first, sign), (second, opposite)) if x.strip())
 
 
 @lru_cache(maxsize=64)
@@ -122,9 +122,9 @@ def compared_words(words: Words) -> Iterator[list[str]]:
     """
     for pairs in words.comparisons.values():
         for pair in pairs.split(","):
-            one, _, other = (x.split() for x in pair.partition("/"))
-            differing = [[x, y] for x, y in zip(one, other, strict=False) if x != y]
-            if len(one) == len(other) and len(differing) == 1:
+            first, _, second = (x.split() for x in pair.partition("/"))
+            differing = [[x, y] for x, y in zip(first, second, strict=False) if x != y]
+            if len(first) == len(second) and len(differing) == 1:
                 yield differing[0]
 
 
@@ -139,8 +139,8 @@ def _polite_words(words: Words) -> frozenset[str]:
         *words.greetings, *words.requests, *words.endings, *words.pleases, *words.thanks,
         *words.hesitations,
     )  # fmt: skip
-    said = {word for phrase in fillers for word in tokenize(phrase)}
-    return frozenset(said - opposites_of(words).keys() - words.prepositions - words.verbs)
+    filler_words = {word for phrase in fillers for word in tokenize(phrase)}
+    return frozenset(filler_words - opposites_of(words).keys() - words.prepositions - words.verbs)
 
 
 @lru_cache(maxsize=16)
@@ -151,12 +151,12 @@ def opposites_of(words: Words) -> Mapping[str, frozenset[str]]:
     >>> sorted(opposites_of(words_of("de"))["aus"])
     ['an', 'ein']
     """
-    found: dict[str, frozenset[str]] = {}
+    opposites: dict[str, frozenset[str]] = {}
     pairs = (pair.split() for line in words.opposites.values() for pair in line.split(","))
     for pair in pairs:
-        for one, other in (pair, pair[::-1]):
-            found[one] = found.get(one, frozenset()) | {other}
-    return found
+        for word, opposite in (pair, pair[::-1]):
+            opposites[word] = opposites.get(word, frozenset()) | {opposite}
+    return opposites
 
 
 def without_signs(sentence: Sequence[str], words: Words) -> Sequence[str]:
@@ -174,11 +174,11 @@ def without_signs(sentence: Sequence[str], words: Words) -> Sequence[str]:
     if phrases.by_first.keys().isdisjoint(sentence):
         return sentence
     compared = {x.start for x in operators_in(sentence, words) if x.value}
-    kept: list[str] = []
+    remaining: list[str] = []
     for place, end, phrase in _phrases_in(sentence, phrases):
         if phrase is None or (phrase.signs and place not in compared):
-            kept += sentence[place:end]
-    return kept
+            remaining += sentence[place:end]
+    return remaining
 
 
 def has_operator(word: str, words: Words) -> bool:
@@ -208,7 +208,7 @@ def operators_in(sentence: Sequence[str], words: Words) -> tuple[Operator, ...]:
 @lru_cache(maxsize=64)  # the programs of a beam are asked for one sentence
 def _operators_in(sentence: tuple[str, ...], words: Words) -> tuple[Operator, ...]:
     phrases = _phrases_of(words)
-    found: list[Operator] = []
+    operators: list[Operator] = []
     for place, end, phrase in _phrases_in(sentence, phrases):
         if phrase is None or not phrase.signs:
             continue
@@ -225,8 +225,8 @@ def _operators_in(sentence: tuple[str, ...], words: Words) -> tuple[Operator, ..
             sides = sides[0], sentence[place].removeprefix(phrase.words[0])
         if signs[0] in MARKS and not _is_asked(sentence[:place], signs[0], words, phrases):
             continue
-        found.append(Operator(place, end, " ".join(phrase.words), *sides, signs, value))
-    return tuple(found)
+        operators.append(Operator(place, end, " ".join(phrase.words), *sides, signs, value))
+    return tuple(operators)
 
 
 def _is_asked(before: Sequence[str], mark: str, words: Words, phrases: _Phrases) -> bool:
@@ -257,9 +257,9 @@ def is_question(sentence: Sequence[str], words: Words) -> bool:
 
 def negations_in(sentence: Sequence[str], words: Words) -> list[Operator]:
     """Return the negations of a sentence, save those of a comparison: "no more than NUMBER_0"."""
-    found = operators_in(sentence, words)
-    compared = {operator.start for operator in found if operator.value}
-    return [x for x in found if x.signs == (_NOT,) and x.end not in compared]
+    operators = operators_in(sentence, words)
+    compared = {operator.start for operator in operators if operator.value}
+    return [x for x in operators if x.signs == (_NOT,) and x.end not in compared]
 
 
 def _value_beside(
@@ -287,13 +287,13 @@ def _phrases_in(
     place = 0
     while place < len(sentence):
         word = sentence[place]
-        found = phrases.by_first.get(word, ())
+        candidates = phrases.by_first.get(word, ())
         if phrases.elided and word.startswith(phrases.elided):
             elided = (x for x in phrases.elided if word.startswith(x))
-            found = (*found, *(_Phrase((x,), (_NOT,)) for x in elided))
+            candidates = (*candidates, *(_Phrase((x,), (_NOT,)) for x in elided))
         phrase = None
-        if found:
-            phrase = next((x for x in found if _stands_at(sentence, place, x, phrases)), None)
+        if candidates:
+            phrase = next((x for x in candidates if _stands_at(sentence, place, x, phrases)), None)
         end = place + (len(phrase.words) if phrase else 1)
         yield place, end, phrase
         place = end
@@ -328,8 +328,8 @@ class Operators(NamedTuple):
     def of(cls, program: Sequence[str], language: Language) -> "Operators":
         """Return those of a token form."""
         texts: dict[bool, set[str]] = {False: set(), True: set()}
-        for kind, said in _texts_in(program, language) if '"' in program else ():
-            texts[kind != ""].update(said)
+        for kind, text_words in _texts_in(program, language) if '"' in program else ():
+            texts[kind != ""].update(text_words)
         return cls(
             language.compared_in(program),
             language.marks_in(program),
@@ -376,9 +376,9 @@ def _signs_meant(operator: Operator, denied: Sequence[int]) -> tuple[str, ...]:
 
 def _compares(parts: Sequence[Compared], signs: Sequence[str]) -> bool:
     """Tell whether parts compare a value with one of some signs, and with no opposite one."""
-    found = {x.sign for x in parts}.intersection(_ORDER)
-    return bool(found) and (
-        found <= {*signs} or any(x.is_shifted for x in parts if x.sign in _ORDER)
+    order_signs = {x.sign for x in parts}.intersection(_ORDER)
+    return bool(order_signs) and (
+        order_signs <= {*signs} or any(x.is_shifted for x in parts if x.sign in _ORDER)
     )
 
 
@@ -398,8 +398,8 @@ def open_negations(
     Args:
         is_listed: tells whether a kind of entity, "" of texts, has a name; None if it has no list.
     """
-    found = negations_in(sentence, words)
-    if not found:
+    negations = negations_in(sentence, words)
+    if not negations:
         return []
     inside: set[int] = set()
     for kind, text in _texts_in(program, language):
@@ -407,8 +407,8 @@ def open_negations(
         if start is None or listed is False:  # it may be taken for another name
             continue
         places = range(start, start + len(text))
-        inside.update(places if listed else _inside(sentence, places, found, words))
-    return [negation for negation in found if negation.start not in inside]
+        inside.update(places if listed else _inside(sentence, places, negations, words))
+    return [negation for negation in negations if negation.start not in inside]
 
 
 def _texts_in(program: Sequence[str], language: Language) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -448,9 +448,9 @@ def takes_negation(sentence: Sequence[str], places: range, words: Words) -> bool
     >>> takes_negation("play no music".split(), range(1, 3), words_of("en"))
     True
     """
-    found = negations_in(sentence, words)
-    inside = {*_inside(sentence, places, found, words)}
-    return any(x.start in places and x.start not in inside for x in found)
+    negations = negations_in(sentence, words)
+    inside = {*_inside(sentence, places, negations, words)}
+    return any(x.start in places and x.start not in inside for x in negations)
 
 
 def _is_noun(before: Sequence[str], words: Words) -> bool:

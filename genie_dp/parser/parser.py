@@ -396,10 +396,12 @@ class Parser:
         """
         _check_arguments(sentences, count)
         wake_words, words = self.use.wake_words, self.use.locale.words
-        said = [without_wake_words(sentence, wake_words, words) for sentence in sentences]
+        bare_sentences = [without_wake_words(sentence, wake_words, words) for sentence in sentences]
         with self._lock:
             entities = self._entities(names)
-            replies, readings = self._replies(said, count, entities, ask_all=context is not None)
+            replies, readings = self._replies(
+                bare_sentences, count, entities, ask_all=context is not None
+            )
             replies = [self._several(reply, entities) or reply for reply in replies]
             if context is not None and entities is not None:
                 replies = [
@@ -512,10 +514,10 @@ class Parser:
             row: a sentence as people type it, with its program in token form.
         """
         with self._lock:
-            found = self._derive(row.utterance, None)
-        if not _settles(found):
+            candidates = self._derive(row.utterance, None)
+        if not _settles(candidates):
             return None
-        return found[0].filled.tokens == canonical_text(row.program, self.target)
+        return candidates[0].filled.tokens == canonical_text(row.program, self.target)
 
     def score(self, rows: Sequence[Checked]) -> Score:
         """Return how many rows are answered rightly, and the signals of the answers."""
@@ -554,15 +556,15 @@ class Parser:
         apart = replace(first, tokens=tokens)
         own = names.owned_apart(typed.tokens)
         own_apart = names.owned_apart(tokens) if places else []
-        most = max(len(own), len(own_apart))
-        yield from (replace(reading, doubt=reading.doubt + most) for reading in readings)
+        own_count = max(len(own), len(own_apart))
+        yield from (replace(reading, doubt=reading.doubt + own_count) for reading in readings)
         glued = (
-            (apart.with_names(links), most - sum(map(any, _overlaps(links, own_apart))))
+            (apart.with_names(links), own_count - sum(map(any, _overlaps(links, own_apart))))
             for links in self._links(names.names_together(tokens) if places else ())
             if any(link.start <= place < link.end for link in links for place in places)
         )
         whole = (
-            (self._read_linked(typed, links), most - sum(map(any, _overlaps(links, own))))
+            (self._read_linked(typed, links), own_count - sum(map(any, _overlaps(links, own))))
             for links in self._links(names.names_together(typed.tokens, typed.values))
         )
         for reading, left_out in islice(chain(glued, whole), _MOST_LINKS):
@@ -576,9 +578,9 @@ class Parser:
         """Yield the sets of names of kinds that rows have."""
         if self._learned is None:
             return
-        known = self._learned.decoder.vocabulary.index
+        index = self._learned.decoder.vocabulary.index
         for links in found:
-            if all(f"GENERIC_ENTITY_{link.kind}_0" in known for link in links):
+            if all(f"GENERIC_ENTITY_{link.kind}_0" in index for link in links):
                 yield links
 
     def _decode_readings(
@@ -608,8 +610,8 @@ class Parser:
         # What templates leave open is asked of the network, all of it at once.
         is_open = [count > 1 or ask_all or not _settles(x) for x in derived]
         readings = [
-            self._readings(sentence, entities) if asked else []
-            for sentence, asked in zip(sentences, is_open, strict=True)
+            self._readings(sentence, entities) if is_asked else []
+            for sentence, is_asked in zip(sentences, is_open, strict=True)
         ]
         learned = [
             self._fill_programs(read, programs, entities, sentence)
@@ -645,12 +647,14 @@ class Parser:
             in_text, in_name = self._joined_parts(first, entities)
             if not (in_text or in_name):
                 return None
-        known: dict[str, Answer | None] = {}
+        answers_by_text: dict[str, Answer | None] = {}
         leaves_out = in_name and self._names_several(first, entities)
         for commands in commands_in(whole.sentence, words):
             if in_text and not (in_name or commands.is_whole):
                 continue  # "say hello and goodbye" is one text
-            answers = [x for text in commands.texts if (x := self._alone(text, known, entities))]
+            answers = [
+                x for text in commands.texts if (x := self._alone(text, answers_by_text, entities))
+            ]
             is_less = self._leaves_out(first, answers)
             leaves_out |= commands.is_whole and is_less
             if first and not (is_less or in_text or in_name):
@@ -668,11 +672,11 @@ class Parser:
         """Return what is to be done with several things of the caller: "lock both doors"."""
         if whole.is_known or entities is None:
             return None
-        known: dict[str, Answer | None] = {}
+        answers_by_text: dict[str, Answer | None] = {}
         for commands in of_all_named(whole.sentence, entities.own, self.use.locale.words):
-            found = [self._alone(text, known, entities) for text in commands.texts]
-            answers = [answer for answer in found if answer is not None]
-            is_sure = len(answers) == len(found) and self._are_sure(answers, entities)
+            part_answers = [self._alone(text, answers_by_text, entities) for text in commands.texts]
+            answers = [answer for answer in part_answers if answer is not None]
+            is_sure = len(answers) == len(part_answers) and self._are_sure(answers, entities)
             if is_sure and (joined := self._joined(answers, commands)) is not None:
                 return Reply(whole.sentence, whole.tokens, (joined,))
         return None
@@ -701,9 +705,9 @@ class Parser:
 
     def _waits_for_now(self, candidate: "_Candidate", tokens: Sequence[str]) -> bool:
         """Tell whether the network would wait for what a sentence asks for as it is now."""
-        said = " ".join(tokens)
+        text = " ".join(tokens)
         starts = (f"{' '.join(tokenize(x))} " for x in self.use.locale.words.asking_now)
-        is_asked = not candidate.is_derived and said.startswith(tuple(starts))
+        is_asked = not candidate.is_derived and text.startswith(tuple(starts))
         return is_asked and self._waits(candidate.filled.tokens)
 
     def _joined_parts(self, answer: Answer, entities: EntityNames | None) -> tuple[bool, bool]:
@@ -714,9 +718,9 @@ class Parser:
             for x in self.target.language.literals(tokens)
             if x.is_text and not tokens[x.end - 1].startswith("^^")
         )
-        said = (" ".join(tokens[x.start + 1 : x.end]) for x in texts)
+        inner_texts = (" ".join(tokens[x.start + 1 : x.end]) for x in texts)
         names = (is_one for _, _, is_one in self._names_in(answer, entities))
-        return any(is_joined(text, words) for text in said), not all(names)
+        return any(is_joined(text, words) for text in inner_texts), not all(names)
 
     def _are_sure(self, answers: Sequence[Answer], entities: EntityNames | None) -> bool:
         """Tell whether templates say programs, and lists their names as far as there are any."""
@@ -860,13 +864,13 @@ class Parser:
         )  # fmt: skip
         if read is None or (read.is_open and alone.refused in (None, MISSING_INPUT)):
             return None
-        program, said = names.resolve(
+        program, texts_said = names.resolve(
             language.give_input(program, missing[0], read.constant, library), language
         )
         program = language.canonical(program, library)
         if _has_error(language.check(program, library)):
             return None
-        filled = Filled(program, language.tokens(program, library), said)
+        filled = Filled(program, language.tokens(program, library), texts_said)
         completed = self._shape(filled, answer.decoded, answer.confidence, by=answer.by)
         refused = MISSING_INPUT if completed.missing else None
         if answer.confidence < self.use.threshold:
@@ -937,12 +941,12 @@ class Parser:
             if not self._evidence.denies(negation, sentence, values, candidate.functions, parts)
         ]
         for token in candidate.reading.links:
-            said = candidate.reading.values[token].text.casefold()
+            name = candidate.reading.values[token].text.casefold()
             kind = token.removeprefix("GENERIC_ENTITY_").rpartition("_")[0]
-            if negations_in(tokenize(said.casefold()), words) and not is_listed(
-                kind, said.casefold()
+            if negations_in(tokenize(name.casefold()), words) and not is_listed(
+                kind, name.casefold()
             ):
-                denied.append(said)
+                denied.append(name)
         return tuple(denied)
 
     def _unused_values(self, candidate: "_Candidate", names: EntityNames | None) -> tuple[str, ...]:
@@ -956,15 +960,15 @@ class Parser:
         fixed = self.target.language.fixed_in(program)
         spans = [value.span for value in reading.values.values()]
         row = ("", *reading.tokens, "")
-        said: list[tuple[tuple[str, ...], ReadValue]] = [
+        values_beside: list[tuple[tuple[str, ...], ReadValue]] = [
             ((token,), value) for token, value in reading.values.items() if token not in program
         ]
         for value in candidate.other_values:
             start, end = value.span
             if not any(first < end and start < last for first, last in spans):
-                said.append((tuple(tokenize(value.text.casefold())), value))
+                values_beside.append((tuple(tokenize(value.text.casefold())), value))
         unused = []
-        for tokens, value in said:
+        for tokens, value in values_beside:
             place, words = find_words(reading.tokens, tokens), tokenize(value.text.casefold())
             if place is None or find_words(program, words) is not None:
                 continue  # it is part of a name, or of a text
@@ -1119,12 +1123,12 @@ class Parser:
         if not derived or not meant or not meant[0].is_doubtful:
             return learned
         shape = self._shape_of(meant[0].filled)
-        found = [candidate for candidate in derived if self._shape_of(candidate.filled) == shape]
-        if not found:
+        matches = [candidate for candidate in derived if self._shape_of(candidate.filled) == shape]
+        if not matches:
             is_clear = meant[0].confidence >= _CLEAR
             meant[0].is_ambiguous = meant[0].leaves_out and not is_clear
             return learned
-        best = [candidate for candidate in found if candidate.score == found[0].score]
+        best = [candidate for candidate in matches if candidate.score == matches[0].score]
         own = [x for x in best if x.filled.tokens == meant[0].filled.tokens]
         chosen = (*own, *best)[0]
         chosen.confidence = meant[0].confidence
@@ -1145,7 +1149,7 @@ class Parser:
             language, library, now=self._clock(), reader=self._reader, locale=self.use.locale,
             lists=names or self._names,
         )  # fmt: skip
-        found = self._derivations.find(
+        derived = self._derivations.find(
             sentence, values, lambda program, reading: self._fill(program, reading, names, None)
         )
         owned = names.owned_in(sentence) if names is not None else []
@@ -1158,7 +1162,7 @@ class Parser:
                 functions=tuple(language.functions_in(derivation.program)),
                 is_derived=True,
             )
-            for derivation in found
+            for derivation in derived
         ]
         return sorted(candidates, key=lambda x: -x.score)
 
@@ -1228,10 +1232,10 @@ class Parser:
         except GenieError:  # without a grammar it may be no program
             candidate.functions = ()
         candidate.parts = parts
-        near = self._learned.decoder.near if self._learned else None
+        nearness = self._learned.decoder.near if self._learned else None
         candidate.support = self._evidence.support(
             words, values, candidate.functions, parts, Operators.of(program, language),
-            near=partial(near.to, program) if near else None,
+            near=partial(nearness.to, program) if nearness else None,
         )  # fmt: skip
 
     def _fill(
@@ -1272,11 +1276,15 @@ def _left_out(owned: Sequence[str], reading: Reading) -> float:
     values = reading.values.values()
     named = [_letters(value.text) for value in values if "^^" in value.value]
     texts = {_letters(value.text) for value in values if "^^" not in value.value}
-    left = [name for name in map(_letters, owned) if not any(name in text for text in named)]
+    unread_names = [
+        name for name in map(_letters, owned) if not any(name in text for text in named)
+    ]
     is_text = any(
-        text.endswith(name) and len(text) <= len(name) + 3 for name in left for text in texts
+        text.endswith(name) and len(text) <= len(name) + 3
+        for name in unread_names
+        for text in texts
     )
-    return _LEFT_OUT * len(left) + UNLIKELY * is_text
+    return _LEFT_OUT * len(unread_names) + UNLIKELY * is_text
 
 
 def _letters(text: str) -> str:
@@ -1318,13 +1326,13 @@ def _is_in_two(program: str) -> bool:
 
 def _values_of(readings: Sequence[Reading]) -> tuple[ReadValue, ...]:
     """Return the values of the likeliest reading, and the dates and times of any."""
-    found = {
+    values = {
         value.span: value
         for number, reading in enumerate(readings)
         for value in reading.values.values()
         if not number or value.type in _MOMENTS
     }
-    return tuple(found.values())
+    return tuple(values.values())
 
 
 def _overlaps(links: Sequence[Link], own: Sequence[Sequence[Link]]) -> Iterator[list[bool]]:
@@ -1349,8 +1357,8 @@ def open_network(
     Raises:
         GenieError: M001, a file is missing or is not what it should be; N008, no such device.
     """
-    if device == "cpu" and (found := open_arrays(folder)) is not None:
-        return found
+    if device == "cpu" and (network := open_arrays(folder)) is not None:
+        return network
     from genie_dp.models.device import prepare_torch
     from genie_dp.models.saved import load_model
     from genie_dp.models.seq2seq import SteppedTorch

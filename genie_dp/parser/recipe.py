@@ -109,10 +109,10 @@ def read_recipe(path: Path) -> dict[str, Any]:
             and all values of another kind.
     """
     content, sources = read_located(path, syntax="N001", twice="N002")
-    kept = {
+    entries = {
         name: entry for name, entry in content.value.items() if (name, entry[1].plain) not in _GONE
     }
-    content = replace(content, value=kept)
+    content = replace(content, value=entries)
     return read_settings(ParserConfig, content, code="N002", sources=sources)
 
 

@@ -218,8 +218,8 @@ class OwnWords:
         ]
         if not rest:
             return True
-        said = tuple(tokens[rest[0] : rest[-1] + 1])
-        return rest[0] > ends[-1] and any(self._takes(p.type, said) for p in function.inputs)
+        input_words = tuple(tokens[rest[0] : rest[-1] + 1])
+        return rest[0] > ends[-1] and any(self._takes(p.type, input_words) for p in function.inputs)
 
     def _takes(self, type_: Type, said: tuple[str, ...]) -> bool:
         """Tell whether words may be a text, or a name, for an input."""
@@ -297,8 +297,8 @@ def add_refused(
             ]
 
     numbers = range(len(patterns))
-    found = refused(numbers) if jobs == 1 else in_processes(refused, numbers, jobs)
-    for pattern, sentences in zip(patterns, found, strict=True):
+    refusals = refused(numbers) if jobs == 1 else in_processes(refused, numbers, jobs)
+    for pattern, sentences in zip(patterns, refusals, strict=True):
         is_held_out = child_seed(0, "refused", pattern[0]) % 1000 < 1000 * _HELD_OUT
         (held_out if is_held_out else learned).update(dict.fromkeys(sentences))
     # The same of every seed: parsers of other words could not answer together.
@@ -309,8 +309,10 @@ def add_refused(
     for sentence in learned:
         if sentence not in own and sentence not in held_out:
             rows.refused.add(sentence, OUT_OF_SCOPE)
-    kept = [sentence for sentence in held_out if sentence not in own]
-    rows.refused_held_out = tuple(rng.sample(kept, min(len(kept), maker.config.validation_rows)))
+    new_sentences = [sentence for sentence in held_out if sentence not in own]
+    rows.refused_held_out = tuple(
+        rng.sample(new_sentences, min(len(new_sentences), maker.config.validation_rows))
+    )
 
 
 def _damaged(lexicon: Lexicon, rng: Random) -> Iterator[str]:

@@ -434,8 +434,8 @@ class Rows:
     @property
     def stores(self) -> tuple[RowStore, ...]:
         """Return all rows to learn from; those that were made beside them last, if there are."""
-        made = (self.incomplete, self.contrast, self.refused)
-        return (*self.parts, *(store for store in made if len(store)))
+        stores = (self.incomplete, self.contrast, self.refused)
+        return (*self.parts, *(store for store in stores if len(store)))
 
 
 def language_of(inputs: Sequence[InputFile], given: str | None) -> str:
@@ -512,8 +512,8 @@ def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
     counts: Counter[object] = Counter()
     texts: dict[object, str] = {}
     for row in rows:
-        found = preparer.language.literals(row.program.split(" "))
-        constants = [literal.constant for literal in found if not literal.is_text]
+        literals = preparer.language.literals(row.program.split(" "))
+        constants = [literal.constant for literal in literals if not literal.is_text]
         text_of_key = {preparer.key_of(constant): constant for constant in constants}
         if text_of_key:
             read = preparer.reader.read(row.utterance, now=NOW)
@@ -529,10 +529,10 @@ def locale(config: ParserConfig) -> Locale:
     Raises:
         GenieError: N002, all fields that it does not have, or whose values no text is read with.
     """
-    given = config.locale
-    if isinstance(given, Mapping):
-        given = read_settings(Locale, Located.of(given), code="N002", path=("locale",))
-    return locale_from(given)
+    chosen = config.locale
+    if isinstance(chosen, Mapping):
+        chosen = read_settings(Locale, Located.of(chosen), code="N002", path=("locale",))
+    return locale_from(chosen)
 
 
 # --------------------------------------------------------------------------------- all rows

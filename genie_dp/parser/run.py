@@ -330,8 +330,8 @@ class _Screen:
             self.is_estimated = True
             total = in_minutes(event["seconds"] + rest)
             self._tell(f"training takes {total} at this speed")
-        left = f", {in_minutes(rest)} left" if used < 1 else ""
-        self.line(f"{place}, loss {event['loss']:.3f}{self.best}{left}")
+        time_left = f", {in_minutes(rest)} left" if used < 1 else ""
+        self.line(f"{place}, loss {event['loss']:.3f}{self.best}{time_left}")
 
     def _place(self, event: Mapping[str, Any]) -> tuple[str, float]:
         """Return how far training is, in words and as the share of the budget."""
@@ -388,17 +388,19 @@ def _derive(job: _Run, reading: Reading, jobs: int, rows: Sequence[Example]) -> 
     """Return whether templates answer each row rightly; None for those that they leave."""
     parser = _template_parser(job, reading)
     blocks = range(-(-len(rows) // _DERIVED_TOGETHER))
-    found = [parser.derives(row) for row in rows[:1]]  # which reads the templates, once for all
+    first_results = [
+        parser.derives(row) for row in rows[:1]
+    ]  # which reads the templates, once for all
 
     def work(numbers: Sequence[int]) -> Iterator[list[bool | None]]:
         for number in numbers:
             some = rows[number * _DERIVED_TOGETHER : (number + 1) * _DERIVED_TOGETHER]
             yield [parser.derives(row) for row in some]
 
-    if not found:
+    if not first_results:
         return []
-    made = work(blocks) if jobs == 1 else in_processes(work, blocks, min(jobs, len(blocks)))
-    return [derived for block in made for derived in block]
+    results = work(blocks) if jobs == 1 else in_processes(work, blocks, min(jobs, len(blocks)))
+    return [derived for block in results for derived in block]
 
 
 def _template_parser(job: _Run, reading: Reading) -> Parser:
@@ -432,10 +434,10 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
     config = {name: x for name, x in settings["config"].items() if name not in _OF_TRAINING}
     is_public = not (job.spent or job.ledgers or _world() > 1)
     place = place_in_cache({**settings, "config": config}, ".rows") if is_public else None
-    kept: tuple[Rows, Reading, Evidence] | None = load_pickled(place)
-    if kept is not None:
+    prepared: tuple[Rows, Reading, Evidence] | None = load_pickled(place)
+    if prepared is not None:
         job.screen.note("the rows are as they were prepared before")
-        return kept
+        return prepared
     reading = learn_reading(job.config, job.target)
     if job.start:
         reading = job.start.reading_beside(reading)
@@ -465,7 +467,7 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:
     screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from")
-    made = (
+    stores = (
         (rows.incomplete, "without an input that their command needs, to learn to ask for it"),
         (
             rows.contrast,
@@ -473,9 +475,9 @@ def _note_rows(rows: Rows, screen: _Screen) -> None:
         ),
         (rows.refused, "that the skills cannot do, to learn to say so"),
     )
-    for store, what in made:
+    for store, description in stores:
         if len(store):
-            screen.note(f"{len(store):>11,}  more: {what}")
+            screen.note(f"{len(store):>11,}  more: {description}")
     for reason, number in rows.left.most_common():
         screen.note(f"{number:>11,}  left out: {reason}")
     if rows.weighed is not None:
@@ -646,12 +648,12 @@ def _examples(material: "Material") -> tuple[str, ...]:
             is_plain = all(word.isalpha() and word.islower() for word in words)
             if 3 <= len(words) <= 8 and is_plain and program != OUT_OF_SCOPE:
                 counts[" ".join(words), program] += 1
-    found: dict[frozenset[str], tuple[int, int, int, str]] = {}
+    ranks: dict[frozenset[str], tuple[int, int, int, str]] = {}
     for (sentence, program), count in counts.items():
         names = frozenset(material.target.language.functions_in(program))
         # What comes again is without the noise of augmentation.
         rank = (program.count(" "), -count, abs(sentence.count(" ") - 4), sentence)
-        found[names] = min(found.get(names, rank), rank)
+        ranks[names] = min(ranks.get(names, rank), rank)
     # Of one function first: it says what there is.
-    order = sorted(found.items(), key=lambda item: (len(item[0]), item[1]))
+    order = sorted(ranks.items(), key=lambda item: (len(item[0]), item[1]))
     return tuple(sentence for _, (*_, sentence) in order[:_MOST_EXAMPLES])

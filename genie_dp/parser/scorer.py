@@ -58,8 +58,10 @@ class ParserScorer:
             units = self.target.units
             reader = load_reader(phrases=reading.phrases, units=units, locale=locale)
             texts = files.read_texts(folder)
-            found = (self.target.language.literals(text.split(" ")) for text in texts)
-            fixed = frozenset(literal.constant for literals in found for literal in literals)
+            literal_lists = (self.target.language.literals(text.split(" ")) for text in texts)
+            fixed = frozenset(
+                literal.constant for literals in literal_lists for literal in literals
+            )
             self._preparer = Preparer(
                 reader, self.target.language, library, NOW, locale, fixed, reading.glued
             )

@@ -41,9 +41,9 @@ class Score:
 
     def of_network(self, rows: Sequence[Checked]) -> "Score":
         """Return the score of those of its rows that templates leave to the network."""
-        left = [row.derived is None for row in rows]
-        hits = tuple(compress(self.hits, left))
-        return Score(sum(left), sum(hits), tuple(compress(self.signals, left)), hits)
+        underived = [row.derived is None for row in rows]
+        hits = tuple(compress(self.hits, underived))
+        return Score(sum(underived), sum(hits), tuple(compress(self.signals, underived)), hits)
 
     @property
     def accuracy(self) -> float:

@@ -83,37 +83,37 @@ class English:
         tokens = engine_tokens(read.tokens, placeholders)
         names = {
             token
-            for token, shown in zip(tokens, read.tokens, strict=True)
-            if shown.startswith("GENERIC_ENTITY_")
+            for token, token_read in zip(tokens, read.tokens, strict=True)
+            if token_read.startswith("GENERIC_ENTITY_")
         }
-        near = sentences.function_words.nearest_template(
+        template = sentences.function_words.nearest_template(
             tokens, values.content_words(read.tokens), names
         )
-        if near is None:
+        if template is None:
             return ""
         telling = {
-            *values.content_words(near.missing),
-            *map(itemgetter(0), placeholders.names(near.words)),
+            *values.content_words(template.missing),
+            *map(itemgetter(0), placeholders.names(template.words)),
         }
-        shown, *missing = (
+        best, *missing = (
             _SLOT.sub(lambda found: f"<{found[1].lower()}>", placeholders.show(words))
-            for words in (near.words, *(word for word in near.missing if word in telling))
+            for words in (template.words, *(word for word in template.missing if word in telling))
         )
-        said = f'"{shown}" ({", ".join(near.functions)})'
+        quoted = f'"{best}" ({", ".join(template.functions)})'
         lacks = f"; the sentence has no {', '.join(map(repr, missing))}" if missing else ""
-        rest = ", ".join(map(repr, near.left_out))
-        return f"{said}{lacks}" + (f"; the template has no {rest}" if rest else "")
+        rest = ", ".join(map(repr, template.left_out))
+        return f"{quoted}{lacks}" + (f"; the template has no {rest}" if rest else "")
 
     def confirm(self, program: str) -> str:
         """Return what an assistant says that it is about to do (`Describer.confirm`)."""
         functions = frozenset(get_language(self.library.language).functions_in(program))
-        known = self._describer
-        if known is None:  # most sessions say one program
-            known = Describer(self.sentences.compiled, self.library, functions=functions)
-        elif known.functions and not functions <= known.functions:
-            known = Describer(self.sentences.compiled, self.library)
-        self._describer = known
-        return known.confirm(program)
+        describer = self._describer
+        if describer is None:  # most sessions say one program
+            describer = Describer(self.sentences.compiled, self.library, functions=functions)
+        elif describer.functions and not functions <= describer.functions:
+            describer = Describer(self.sentences.compiled, self.library)
+        self._describer = describer
+        return describer.confirm(program)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,18 +62,18 @@ def of_all_named(
     """
     both, all_but = _named_together(words)
     for kind, own in names.items():
-        known = [*dict.fromkeys(own)]
+        own_names = [*dict.fromkeys(own)]
         for match in both.finditer(sentence):
-            found = _things(match["noun"], kind, known)
-            if len(found) == 2:
-                yield _for_each(found, sentence, match.start(), match.end())
+            things = _things(match["noun"], kind, own_names)
+            if len(things) == 2:
+                yield _for_each(things, sentence, match.start(), match.end())
         for match in all_but.finditer(sentence):
             rest = sentence[match.end() :].casefold()
-            left_out = [x for x in known if re.match(rf"{re.escape(x.casefold())}(?!\w)", rest)]
-            found = _things(match["noun"], kind, known)
-            if left_out and (one := max(left_out, key=len)) in found and len(found) > 1:
-                others = [name for name in found if name != one]
-                yield _for_each(others, sentence, match.start(), match.end() + len(one))
+            left_out = [x for x in own_names if re.match(rf"{re.escape(x.casefold())}(?!\w)", rest)]
+            things = _things(match["noun"], kind, own_names)
+            if left_out and (longest := max(left_out, key=len)) in things and len(things) > 1:
+                others = [name for name in things if name != longest]
+                yield _for_each(others, sentence, match.start(), match.end() + len(longest))
 
 
 def _for_each(names: Sequence[str], sentence: str, start: int, end: int) -> Commands:
@@ -125,10 +125,10 @@ def _ways(sentence: str, words: Words) -> Iterator[Commands]:
 def _with_shared(before: list[str], after: list[str]) -> Iterator[Commands]:
     """Yield two commands of which each has the words that were said once for both."""
     for first in range(1, min(_MOST_SHARED, len(before)) + 1):
-        begin, one = before[:-first], before[-first:]
+        begin, last_words = before[:-first], before[-first:]
         for last in range(1, min(_MOST_SHARED, len(after)) + 1):
-            other, rest = after[:last], after[last:]
-            texts = " ".join([*begin, *one, *rest]), " ".join([*begin, *other, *rest])
+            first_words, rest = after[:last], after[last:]
+            texts = " ".join([*begin, *last_words, *rest]), " ".join([*begin, *first_words, *rest])
             yield Commands(texts, is_whole=False, is_alike=True)
     for count in range(1, min(_MOST_BEGUN, len(before) - 1) + 1):
         yield Commands((" ".join(before), " ".join([*before[:count], *after])), is_whole=False)
@@ -139,8 +139,8 @@ def _joints(words: Words) -> re.Pattern[str]:
     """Return the pattern of what stands between two commands."""
     ways = sorted(words.joining, key=len, reverse=True)
     joining = "|".join(r"\s+".join(map(re.escape, way.split())) for way in ways) or r"(?!)"
-    said = rf"[\s,]*(?<!\w)(?:{joining})(?!\w)[\s,]*"
-    return re.compile(rf"{said}|\s*[;,.!]\s+(?=\S)", re.IGNORECASE)
+    joint = rf"[\s,]*(?<!\w)(?:{joining})(?!\w)[\s,]*"
+    return re.compile(rf"{joint}|\s*[;,.!]\s+(?=\S)", re.IGNORECASE)
 
 
 def is_joined(text: str, words: Words) -> bool:
@@ -165,4 +165,4 @@ def parts_of(text: str, words: Words) -> Iterator[str]:
 
 
 def _spans(text: str, words: Words) -> Iterator[tuple[int, int]]:
-    return (found.span() for found in _joints(words).finditer(text))
+    return (match.span() for match in _joints(words).finditer(text))

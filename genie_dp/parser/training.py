@@ -261,12 +261,12 @@ def _batches(config: ParserConfig, material: Material, vocabulary: Vocabulary) -
     ratios = [input_file.ratio for input_file in config.inputs]
     # What all rows of the inputs are worth together; see `models.mixture.strata`.
     worth = sum(ratio or 0.0 for ratio in ratios) + (None in ratios)
-    made = (
+    store_shares = (
         (material.rows.incomplete, config.incomplete),
         (material.rows.contrast, config.contrast),
         (material.rows.refused, config.out_of_scope),
     )
-    shares = [share for store, share in made if len(store)]
+    shares = [share for store, share in store_shares if len(store)]
     ratios += (worth * share / (1 - sum(shares)) for share in shares)
     return StoreBatches(
         material.rows.stores,

@@ -63,8 +63,8 @@ def validation_rows(
     # As what is decoded is compared; files are in the language's own style, whatever is learned.
     plain = replace(target, styled=target.language)
     checked_rows = []
-    asked = list(some_of(named_rows(config.validation, target), config.validation_rows))
-    for row, derived in zip(asked, derive(asked), strict=True):
+    examples = list(some_of(named_rows(config.validation, target), config.validation_rows))
+    for row, derived in zip(examples, derive(examples), strict=True):
         if row.program == OUT_OF_SCOPE:
             utterance = " ".join(maker.read_tokens(row.utterance))
             checked_rows.append(Checked(utterance, OUT_OF_SCOPE, derived))

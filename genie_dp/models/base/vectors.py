@@ -57,12 +57,12 @@ class WordVectors:
         while start < len(word):
             ends = range(min(len(word), start + _LONGEST_PIECE), start, -1)
             mark = "##" if start else ""
-            found = next((e for e in ends if f"{mark}{word[start:e]}" in self._index), None)
-            if found is None:
+            piece_end = next((e for e in ends if f"{mark}{word[start:e]}" in self._index), None)
+            if piece_end is None:
                 start += 1  # a sign inside of it
                 continue
-            rows.append(self._index[f"{mark}{word[start:found]}"])
-            start = found
+            rows.append(self._index[f"{mark}{word[start:piece_end]}"])
+            start = piece_end
         return rows
 
 

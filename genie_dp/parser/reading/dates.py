@@ -380,13 +380,13 @@ class Day(NamedTuple):
 
 def day_candidate(s: TextTokens, at: int, day: Day) -> Candidate:
     """Return a day, a part of one or a span of several as a candidate."""
-    value, other = f"date:{day.day.isoformat()}", ""
+    value, alternative = f"date:{day.day.isoformat()}", ""
     if day.until is not None:
         value += f"/{day.until}"
     elif day.part:
-        other = span_of_part(day.day, day.part)
+        alternative = span_of_part(day.day, day.part)
         value += f"T{s.locale.hour_of(day.part):02d}:00:00"
-    return s.candidate(at, day.end, "DATE", value, soft=day.soft, weak=day.weak, other=other)
+    return s.candidate(at, day.end, "DATE", value, soft=day.soft, weak=day.weak, other=alternative)
 
 
 def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:

@@ -99,9 +99,9 @@ class TypedText:
         for first, end, kind in sorted(links):
             slot = f"GENERIC_ENTITY_{kind}_{counts.get(kind, 0)}"
             counts[kind] = counts.get(kind, 0) + 1
-            said = " ".join(self.tokens[first:end])
+            name = " ".join(self.tokens[first:end])
             start, stop = self.places[first][1], self.places[end - 1][2]
-            names[slot] = ReadValue(f"Entity({kind})", f'" {said} " ^^{kind}', said, (start, stop))
+            names[slot] = ReadValue(f"Entity({kind})", f'" {name} " ^^{kind}', name, (start, stop))
             masked += f"{self.text[last:start]} {slot} "
             last = stop
             shifts.append((len(masked), stop - len(masked)))
@@ -235,15 +235,15 @@ class EntityNames:
         """Return the places of a caller's own names, and the kinds that have them."""
         exact = [*self._own_index.find_in(parts)]
         slips = (
-            found
-            for found in self._own_index.find_slips(parts, self.threshold)
+            slip
+            for slip in self._own_index.find_slips(parts, self.threshold)
             if not any(
-                found.name == x.name and found.start < x.end and x.start < found.end for x in exact
+                slip.name == x.name and slip.start < x.end and x.start < slip.end for x in exact
             )
         )
         own: dict[tuple[int, int], dict[str, None]] = {}
-        for found in (*exact, *slips):
-            own.setdefault((found.start, found.end), {})[found.kind] = None
+        for match in (*exact, *slips):
+            own.setdefault((match.start, match.end), {})[match.kind] = None
         return {place: [*kinds] for place, kinds in own.items()}
 
     @cached_property
@@ -273,8 +273,8 @@ class EntityNames:
         listed = self._list(kind)
         if listed is None:
             return Name(kind, said, said, "unknown" if self.is_closed(kind) else "unlisted")
-        if found := next((x for x in (said, join_tokens(said)) if x in listed), None):
-            return Name(kind, said, found, "exact")
+        if name := next((x for x in (said, join_tokens(said)) if x in listed), None):
+            return Name(kind, said, name, "exact")
         if (value := listed.find(said)) is not None:
             return Name(kind, said, value, "normalised")
         if (value := listed.nearest(said, self.threshold)) is not None:
@@ -324,13 +324,13 @@ class EntityNames:
     @cached_property
     def _called(self) -> Mapping[tuple[str, ...], Sequence[str]]:
         """Return what kinds are called, in the plural, too, where its rules are known -> these."""
-        found: dict[tuple[str, ...], list[str]] = {}
+        kinds: dict[tuple[str, ...], list[str]] = {}
         for kind in filter(has_names, self.library.entity_types):
             called = _words_of(kind)
             plural = [forms.plural(called)] if self.known.has_grammar else []
             for words in dict.fromkeys((called, *plural)):
-                found.setdefault(tuple(words.split()), []).append(kind)
-        return found
+                kinds.setdefault(tuple(words.split()), []).append(kind)
+        return kinds
 
     @cached_property
     def _most_kind_words(self) -> int:
@@ -347,14 +347,14 @@ class EntityNames:
         words -= self.known.articles
         if not words:
             return None
-        found = [
+        names = [
             name
             for name in own
             if words <= {part.text for part in parts_of(tuple(tokenize(name)), self.known)}
         ]
-        if not found and len(own) == 1 and words == {*_words_of(kind).split()}:
-            found = [*own]
-        return found[0] if len(found) == 1 else None
+        if not names and len(own) == 1 and words == {*_words_of(kind).split()}:
+            names = [*own]
+        return names[0] if len(names) == 1 else None
 
     def is_listed(self, kind: str, said: str) -> bool | None:
         """Tell whether a list has a name, without slips; None if the kind has no list."""
@@ -371,11 +371,11 @@ class EntityNames:
     @cached_property
     def _kinds_with(self) -> Mapping[str, Sequence[str]]:
         """Return list -> the kinds that it belongs to, those that extend its own included."""
-        found: dict[str, list[str]] = {name: [name] for name in self.library.value_lists}
+        kinds: dict[str, list[str]] = {name: [name] for name in self.library.value_lists}
         for kind in self.library.entity_types:
             for name in self._kinds_of_lists(kind)[1:]:
-                found.setdefault(name, []).append(kind)
-        return found
+                kinds.setdefault(name, []).append(kind)
+        return kinds
 
     def _kinds_of_lists(self, kind: str) -> list[str]:
         """Return a kind and those that it extends."""
@@ -533,20 +533,20 @@ def _usual_units(
 
     "21 degrees" of a room are celsius, whatever else the speaker's degrees are.
     """
-    found = {}
+    other_values = {}
     for token, _, place in language.fills(tree, library):
         function, _, name = place.rpartition(":")
         signature = library.signature(function)
         parameter = signature.parameter(name) if signature else None
         unit = unit_of(parameter.type) if parameter else None
         if token in values and parameter is not None and unit is not None:
-            first, other = (
+            first, second = (
                 _is_usual(constant, parameter, unit, library.units)
                 for constant in (values[token].value, values[token].other)
             )
-            if other and not first:
-                found[token] = values[token].other
-    return found
+            if second and not first:
+                other_values[token] = values[token].other
+    return other_values
 
 
 def _refuse_beyond(
@@ -574,10 +574,10 @@ def _compared_spans(
 
 def _is_usual(constant: str, parameter: Parameter, unit: str, units: Units) -> bool:
     """Tell whether a measure, "21 unit:F", is one that a parameter of a unit usually has."""
-    number, _, said = constant.partition(" unit:")
-    amount = units.amount(((Decimal(number), said),))
-    least, most = (
+    number, _, own_unit = constant.partition(" unit:")
+    amount = units.amount(((Decimal(number), own_unit),))
+    minimum, maximum = (
         None if bound is None else units.amount(((bound, unit),))
         for bound in (parameter.least, parameter.most)
     )
-    return (least is None or least <= amount) and (most is None or amount <= most)
+    return (minimum is None or minimum <= amount) and (maximum is None or amount <= maximum)

@@ -53,7 +53,7 @@ class Glued:
         """
         starts = ["", *(start for start in self.before if word.startswith(start))]
         ends = ["", *(end for end in self.after if word.endswith(end))]
-        found = set[tuple[str, str, str]]()
+        cuts = set[tuple[str, str, str]]()
         for start in starts:
             for end in ends:
                 inside = word[len(start) : len(word) - len(end)]
@@ -63,8 +63,8 @@ class Glued:
                 links = self.linking if len(end) >= _SHORTEST_WORD else ()
                 shorter = (inside.removesuffix(link) for link in links)
                 if start or end:
-                    found.update((start, stem, end) for stem in (inside, *shorter) if stem)
-        yield from sorted(found, key=lambda cut: (-len(cut[1]), cut))
+                    cuts.update((start, stem, end) for stem in (inside, *shorter) if stem)
+        yield from sorted(cuts, key=lambda cut: (-len(cut[1]), cut))
 
     def apart(
         self,
@@ -80,9 +80,9 @@ class Glued:
             find: returns the places of names in one, from and to.
             sign: put `~` where they were glued, as templates do.
         """
-        found, places = list(tokens), set[int]()
+        parted, places = list(tokens), set[int]()
         if not self:
-            return tuple(found), frozenset()
+            return tuple(parted), frozenset()
         whole = {place for start, end in find(tokens) for place in range(start, end)}
         moved = 0  # tokens that were added so far
         for place, word in enumerate(tokens):
@@ -94,15 +94,15 @@ class Glued:
                 if start.endswith(_APOSTROPHE):
                     head = (start[:-1], _APOSTROPHE)
                 parts = (*head, inside, *((*glue, end) if end else ()))
-                at = place + moved
-                trial = [*found[:at], *parts, *found[at + 1 :]]
-                stem = at + len(head)
+                position = place + moved
+                trial = [*parted[:position], *parts, *parted[position + 1 :]]
+                stem = position + len(head)
                 names = (trial[first:last] for first, last in find(trial) if first <= stem < last)
                 if any(len("".join(name)) >= _SHORTEST for name in names):
-                    found, moved = trial, moved + len(parts) - 1
+                    parted, moved = trial, moved + len(parts) - 1
                     places.add(stem)
                     break
-        return tuple(found), frozenset(places)
+        return tuple(parted), frozenset(places)
 
 
 NOT_GLUED = Glued()
@@ -123,15 +123,15 @@ def glued_in(tokens: Sequence[str], values: Collection[str], elided: Collection[
     """
     before, after = set[str](), set[str]()
     for place in range(1, len(tokens) - 1):
-        word, left, right = tokens[place], tokens[place - 1], tokens[place + 1]
-        if word == GLUE and _is_value(left, values):
-            if right[0].isalpha() and not _is_value(right, values):
-                after.add(right)
-        elif word == GLUE and _is_value(right, values):
-            is_cut = left == _APOSTROPHE and place > 1
-            before.add(f"{tokens[place - 2]}{left}" if is_cut else left)
-        elif word == _APOSTROPHE and left in elided and _is_value(right, values):
-            before.add(f"{left}{word}")
+        word, previous, following = tokens[place], tokens[place - 1], tokens[place + 1]
+        if word == GLUE and _is_value(previous, values):
+            if following[0].isalpha() and not _is_value(following, values):
+                after.add(following)
+        elif word == GLUE and _is_value(following, values):
+            is_cut = previous == _APOSTROPHE and place > 1
+            before.add(f"{tokens[place - 2]}{previous}" if is_cut else previous)
+        elif word == _APOSTROPHE and previous in elided and _is_value(following, values):
+            before.add(f"{previous}{word}")
     return Glued(frozenset(before), frozenset(after))
 
 
@@ -154,20 +154,20 @@ def as_read(tokens: Sequence[str], values: Collection[str] = ()) -> tuple[str, .
     >>> as_read("dim the sun ~ light or GENERIC_ENTITY_room_0 ~ light - ~ lamp".split())
     ('dim', 'the', 'sunlight', 'or', 'GENERIC_ENTITY_room_0', 'light', '-', 'lamp')
     """
-    found: list[str] = []
+    parts: list[str] = []
     is_joined = False
     for place, token in enumerate(tokens):
         if token == GLUE and 0 < place < len(tokens) - 1:
             sides = tokens[place - 1], tokens[place + 1]
             is_joined = not any(_is_value(side, values) for side in sides)
             continue
-        word = f"{found[-1]}{token}" if is_joined else ""
+        word = f"{parts[-1]}{token}" if is_joined else ""
         if is_joined and tokenize(word) == (word,):
-            found[-1] = word
+            parts[-1] = word
         else:
-            found.append(token)
+            parts.append(token)
         is_joined = False
-    return tuple(found)
+    return tuple(parts)
 
 
 def _is_value(token: str, values: Collection[str]) -> bool:

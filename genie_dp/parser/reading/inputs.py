@@ -56,14 +56,16 @@ def read_input(
     if parameter is None or not words or " ".join(words) in known.take_back:
         return None
     type_ = parameter.type
-    asked = frozenset(tokenize(missing.question.casefold()))
+    question_words = frozenset(tokenize(missing.question.casefold()))
     if isinstance(type_, ty.Enum):
-        choice = _read_enum(words, missing, type_, library, asked, known)
+        choice = _read_enum(words, missing, type_, library, question_words, known)
         return ReadInput(choice) if choice else None
     element = type_.element if isinstance(type_, ty.Array) else type_
     if element in (ty.STRING, ty.ANY):
         return ReadInput(_quoted(sentence.strip().rstrip("".join(END_MARKS)).rstrip()))
-    return _read_value(" ".join(words), element, readings, names, asked, library.units, known)
+    return _read_value(
+        " ".join(words), element, readings, names, question_words, library.units, known
+    )
 
 
 def _read_enum(
@@ -76,16 +78,22 @@ def _read_enum(
 ) -> str | None:
     """Return the one value whose words, or name, are all that the sentence says."""
     text = f" {' '.join(words)} "
-    found: dict[str, str] = {}
+    values_by_way: dict[str, str] = {}
     for value in type_.values:
         phrases = library.enum_phrases(missing.function, missing.name, value)
         for way in (*phrases, value.replace("_", " ").casefold()):
             if f" {way} " in text:
-                found[f" {way} "] = value
-    values = {v for way, v in found.items() if not any(way in x and way != x for x in found)}
-    said = {word for way in found for word in way.split()}
+                values_by_way[f" {way} "] = value
+    values = {
+        v
+        for way, v in values_by_way.items()
+        if not any(way in x and way != x for x in values_by_way)
+    }
+    way_words = {word for way in values_by_way for word in way.split()}
     others = [
-        word for word in content_words(words, (), known) if word not in asked and word not in said
+        word
+        for word in content_words(words, (), known)
+        if word not in asked and word not in way_words
     ]
     return f"enum:{values.pop()}" if len(values) == 1 and not others else None
 
@@ -101,8 +109,8 @@ def _read_value(
 ) -> ReadInput | None:
     """Return a value of a type; words of the question, `asked`, may stand beside it."""
     if type_ == ty.BOOLEAN:
-        said = "true" if text in known.yes else "false"
-        return ReadInput(said) if text in known.yes + known.no else None
+        answer = "true" if text in known.yes else "false"
+        return ReadInput(answer) if text in known.yes + known.no else None
     is_listed = isinstance(type_, ty.Entity) and names.is_listed(type_.kind, text)
     if not is_listed and (text in known.no or negations_in(text.split(), known)):
         return None
@@ -121,10 +129,10 @@ def _read_value(
     if type_ == ty.LOCATION and may_be_name:
         return ReadInput(f"location: {_quoted(name)}", is_open=True)
     if isinstance(type_, ty.Entity) and has_names(type_.kind):
-        found = names.find(type_.kind, name)
-        is_open = found.how in ("unknown", "unlisted")
+        entity = names.find(type_.kind, name)
+        is_open = entity.how in ("unknown", "unlisted")
         if may_be_name or not is_open:
-            return ReadInput(f"{_quoted(found.value)} ^^{type_.kind}", is_open)
+            return ReadInput(f"{_quoted(entity.value)} ^^{type_.kind}", is_open)
     return None
 
 

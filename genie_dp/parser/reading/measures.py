@@ -273,11 +273,11 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
     # "40k" is forty thousand, "3M" three million; `numbers` has them.
     is_million = amount.unit == "m" and s.text[s.ends[at] - 1] == "M" and end == at + 1
     weak = is_million or (amount.unit == "K" and name.endswith("k"))
-    value, other = " ".join(parts), ""
+    value, alternative = " ".join(parts), ""
     if is_unsaid and amount.unit in _OTHER_SCALE:
-        other = value.replace(f"unit:{amount.unit}", f"unit:{_OTHER_SCALE[amount.unit]}")
+        alternative = value.replace(f"unit:{amount.unit}", f"unit:{_OTHER_SCALE[amount.unit]}")
     stem = stem_of(amount.unit, s.units)
-    yield s.candidate(at, end, stem, value, soft=soft, weak=weak, other=other)
+    yield s.candidate(at, end, stem, value, soft=soft, weak=weak, other=alternative)
     if len(parts) == 1 and "deg" in s.units and is_unsaid:
         # Of temperatures and angles the program tells which is meant.
         yield s.candidate(at, end, "MEASURE_deg", f"{plain_digits(amount.value)} unit:deg")

@@ -92,18 +92,18 @@ def parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
     s = TextTokens("", texts, (), (), masked, (), range(len(texts)), LOCALE, COMMON)
     parts: list[Part] = []
     end = 0
-    for at, (text, first, starts_word) in enumerate(pieces):
-        if at < end:
+    for position, (text, first, starts_word) in enumerate(pieces):
+        if position < end:
             continue
-        number = None if masked[at] else _number_at(s, at, known)
-        end = at + 1
+        number = None if masked[position] else _number_at(s, position, known)
+        end = position + 1
         if number is not None:
             text, end = number
         elif text in known.between_amounts:
             text = _AND
-        elif not masked[at]:
+        elif not masked[position]:
             text = without_accents(text)
-        is_function_word = number is None and texts[at] in known.function_words
+        is_function_word = number is None and texts[position] in known.function_words
         last = pieces[end - 1][1] + 1
         parts.append(Part(text, first, last, number is not None, is_function_word, starts_word))
     return tuple(parts)
@@ -258,14 +258,14 @@ class NameIndex:
         from rapidfuzz import fuzz, process
 
         for key in keys_of(said, self._known)[-1:]:
-            found = process.extract(
+            matches = process.extract(
                 key.words,
                 tuple(self._by_fixed.get(key.fixed, ())),
                 scorer=fuzz.ratio,
                 limit=3,
                 score_cutoff=threshold,
             )
-            names = [(self._by_fixed[key.fixed][words], score) for words, score, _ in found]
+            names = [(self._by_fixed[key.fixed][words], score) for words, score, _ in matches]
             others = [score for name, score in names if name != names[0][0]]
             if names and (not others or names[0][1] - others[0] >= _MARGIN):
                 return names[0][0]
@@ -275,13 +275,13 @@ class NameIndex:
         """Yield what is a name in the sentence that has these parts, without slips."""
         for start, first in enumerate(parts if self._sorted else ()):
             for end in range(start + 1, len(parts) + 1):
-                said = _key_of(parts[start:end])
-                place = bisect_left(self._sorted, said.text)
-                if place == len(self._sorted) or not self._sorted[place].startswith(said.text):
+                parts_key = _key_of(parts[start:end])
+                place = bisect_left(self._sorted, parts_key.text)
+                if place == len(self._sorted) or not self._sorted[place].startswith(parts_key.text):
                     break
-                if self._sorted[place] == said.text and _are_tokens(parts, start, end):
-                    for name, kind, key in self._names[said.text]:
-                        if key.is_named_by(said):
+                if self._sorted[place] == parts_key.text and _are_tokens(parts, start, end):
+                    for name, kind, key in self._names[parts_key.text]:
+                        if key.is_named_by(parts_key):
                             yield Found(first.first, parts[end - 1].end, kind, name)
 
     def find_slips(self, parts: Sequence[Part], threshold: float) -> Iterator[Found]:
@@ -292,9 +292,9 @@ class NameIndex:
         for named in self._names.values():
             for name, kind, key in named:
                 count = key.words.count(" ") + 1
-                for at in range(len(words) - count):
-                    text = " ".join([text for text, _ in words[at : at + count]])
-                    start, end = words[at][1], words[at + count][1]
+                for place in range(len(words) - count):
+                    text = " ".join([text for text, _ in words[place : place + count]])
+                    start, end = words[place][1], words[place + count][1]
                     if (
                         len(text) >= _LETTERS_OF_SLIPS
                         and fuzz.ratio(key.words, text) >= threshold

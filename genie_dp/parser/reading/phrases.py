@@ -73,21 +73,21 @@ class Phrases:
             return list(candidates)
         starts = {start: i for i, start in enumerate(s.starts)}
         ends = {end: i for i, end in enumerate(s.ends)}
-        kept: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         spelled: list[Candidate] = []
         for c in candidates:
             first, last = starts.get(c.start), ends.get(c.end)
             if c.is_weak or first is None or last is None:
                 continue
             words, before, after = s.words[first : last + 1], s.word(first - 1), s.word(last + 1)
-            said = self._said_as(" ".join(words), before, after, s.locale.words)
-            if said is not None:
-                kept.append((c.start, c.end))
-                if said != " ".join(words):
-                    spelled.append(Candidate(c.start, c.end, WORDS, "", after=said))
+            spelling = self._said_as(" ".join(words), before, after, s.locale.words)
+            if spelling is not None:
+                spans.append((c.start, c.end))
+                if spelling != " ".join(words):
+                    spelled.append(Candidate(c.start, c.end, WORDS, "", after=spelling))
         weakened = [
             c._replace(is_weak=True)
-            if any(start <= c.start and c.end <= end for start, end in kept)
+            if any(start <= c.start and c.end <= end for start, end in spans)
             else c
             for c in candidates
         ]
@@ -145,12 +145,12 @@ def _number_of(words: str, known: Words) -> str | None:
 def _by_number(phrases: Phrases, known: Words) -> tuple[dict[Pair, str], dict[Pair, str]]:
     """Return the words of phrases by the word before, or behind, and their number."""
     before, after = dict[Pair, str](), dict[Pair, str]()
-    for word, said in sorted(phrases.before):
-        if (number := _number_of(said, known)) is not None:
-            before.setdefault((word, number), said)
-    for said, word in sorted(phrases.after):
-        if (number := _number_of(said, known)) is not None:
-            after.setdefault((number, word), said)
+    for word, number_words in sorted(phrases.before):
+        if (number := _number_of(number_words, known)) is not None:
+            before.setdefault((word, number), number_words)
+    for number_words, word in sorted(phrases.after):
+        if (number := _number_of(number_words, known)) is not None:
+            after.setdefault((number, word), number_words)
     return before, after
 
 
@@ -195,14 +195,18 @@ def learn(rows: Iterable[tuple[str, Reading, Reading]], words: Words) -> Phrases
         right_spans = {value.span for value in right.values.values()}
         for value in first.values.values():
             start, end = value.span
-            said = " ".join(tokenize(value.text))
+            value_words = " ".join(tokenize(value.text))
             preceding = (tokenize(text[:start]) or ("",))[-1]
             following = (tokenize(text[end:]) or ("",))[0]
             if value.span in right_spans:
-                value_counts.update(((preceding, said), (said, following)))
+                value_counts.update(((preceding, value_words), (value_words, following)))
                 continue
-            before[preceding, said] += preceding not in words.around_values and preceding != ""
-            after[said, following] += following not in words.around_values and following != ""
+            before[preceding, value_words] += (
+                preceding not in words.around_values and preceding != ""
+            )
+            after[value_words, following] += (
+                following not in words.around_values and following != ""
+            )
     return Phrases(
         frozenset(p for p, n in before.items() if n >= _LEAST and not value_counts[p]),
         frozenset(p for p, n in after.items() if n >= _LEAST and not value_counts[p]),

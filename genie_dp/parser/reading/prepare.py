@@ -142,8 +142,8 @@ class Preparer:
             else:
                 reading, places = agreement
                 try:
-                    made = self._with_words_apart(self._make_row(row, reading, places))
-                    result = Prepared(made, reading.doubt)
+                    own_form = self._with_words_apart(self._make_row(row, reading, places))
+                    result = Prepared(own_form, reading.doubt)
                 except GenieError as error:
                     result = Left(row, "not a program", error.problems[0].message)
         self.counts["prepared" if isinstance(result, Prepared) else result.reason] += 1
@@ -253,13 +253,13 @@ TYPED = frozenset(("human", "private"))
 def texts_in(program: str, language: Language) -> tuple[tuple[str, ...], ...]:
     """Return the words of texts and names of a program in token form, but for placeholders."""
     tokens = program.split(" ")
-    found = []
+    texts = []
     for literal in language.literals(tokens):
         if literal.is_text:
             words = tokens[literal.start + 1 : literal.end]
             words = words[: words.index('"')] if '"' in words else words
-            found.append(tuple(words))
-    return tuple(text for text in found if text and not any(map(is_slot, text)))
+            texts.append(tuple(words))
+    return tuple(text for text in texts if text and not any(map(is_slot, text)))
 
 
 def _places_of(

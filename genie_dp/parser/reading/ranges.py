@@ -23,14 +23,14 @@ def with_scales(s: TextTokens, numbers: Numbers) -> Numbers:
     if SCALES.keys().isdisjoint(s.words):
         return numbers
     scaled = list(numbers)
-    for at, number in enumerate(numbers):
+    for place, number in enumerate(numbers):
         if number is None or s.word(number.end - 1) in SCALES:
             continue
-        links = (*_LINKS.get(s.word(at - 1), _BARE_LINKS), "or")
+        links = (*_LINKS.get(s.word(place - 1), _BARE_LINKS), "or")
         last = numbers[number.end + 1] if number.end + 1 < len(numbers) else None
         if last is not None and s.word(number.end) in links:
             value = number.value * SCALES.get(s.word(last.end - 1), 1)
-            scaled[at] = number._replace(value=value) if value < last.value else number
+            scaled[place] = number._replace(value=value) if value < last.value else number
     return tuple(scaled)
 
 

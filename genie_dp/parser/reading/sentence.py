@@ -45,7 +45,7 @@ def phrase_table(phrases: Iterable[tuple[tuple[str, ...], str]]) -> PhraseTable:
     table: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for phrase in sorted(values.items(), key=lambda item: -len(item[0])):
         table.setdefault(phrase[0][0], []).append(phrase)
-    return {first: tuple(several) for first, several in table.items()}
+    return {first: tuple(phrases_of_word) for first, phrases_of_word in table.items()}
 
 
 _UNIT_LIKE = word_set(

@@ -38,9 +38,9 @@ def token_spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
     for token in tokens:
         start = None
         for word in token.split():
-            found = _find(text, word, last)
-            if found is not None:
-                start, last = found[0] if start is None else start, found[1]
+            span = _find(text, word, last)
+            if span is not None:
+                start, last = span[0] if start is None else start, span[1]
         spans.append((last if start is None else start, last))
     return spans
 

@@ -68,10 +68,10 @@ class WordTables:
         dates = self.dates = _patterns(words.dates, words)
         # Words behind which a number alone may be an hour, or a day.
         self.before_hours, self.before_days = _contexts(times, "H"), _contexts(dates, "D")
-        pairs = [one.parts for one in times.get("H", ()) if len(one.parts) == 2]
+        pairs = [pattern.parts for pattern in times.get("H", ()) if len(pattern.parts) == 2]
         self.hour_words = frozenset(word for _, word in pairs) - LETTERS  # behind digits: "uhr"
         # Whether a full stop follows the day of a month.
-        self.has_stops = any(one.parts[:2] == ("D", ".") for one in dates.get("D", ()))
+        self.has_stops = any(pattern.parts[:2] == ("D", ".") for pattern in dates.get("D", ()))
         phrases = (*words.endings, *words.command_endings, *words.at_once, *words.parts_of_day)
         # Words that no number counts.
         self.after_values = frozenset().union(
@@ -94,8 +94,8 @@ class WordTables:
         """Return for each token whether a value may begin there."""
         joiners, units = self.words.between_amounts, self.units
         return [
-            not masked and (_begins(self, word) or (word in units and s.word(at) in joiners))
-            for at, (word, masked) in enumerate(zip(s.words, s.masked, strict=True), start=1)
+            not masked and (_begins(self, word) or (word in units and s.word(following) in joiners))
+            for following, (word, masked) in enumerate(zip(s.words, s.masked, strict=True), start=1)
         ]
 
     def split(self, s: TextTokens) -> TextTokens:
@@ -104,8 +104,8 @@ class WordTables:
             return s
         tokens = [
             part
-            for one in zip(s.words, s.starts, s.ends, s.masked, strict=True)
-            for part in self._parts(s.text, *one)
+            for token in zip(s.words, s.starts, s.ends, s.masked, strict=True)
+            for part in self._parts(s.text, *token)
         ]
         words, starts, ends, masked = zip(*tokens, strict=True)
         return replace(
@@ -244,33 +244,37 @@ def pattern_of(text: str, value: str, words: Words) -> Pattern:
 def _patterns(lines: Mapping[str, str], words: Words) -> Mapping[str, tuple[Pattern, ...]]:
     expanded = {text: value for line, value in lines.items() for text in sentences_of(line)}
     typed = {form: value for text, value in expanded.items() for form in typed_forms(text)}
-    found: dict[str, list[Pattern]] = {}
+    patterns: dict[str, list[Pattern]] = {}
     for text, value in {**typed, **expanded}.items():
         pattern = pattern_of(text, value, words)
-        found.setdefault(pattern.parts[0], []).append(pattern)
+        patterns.setdefault(pattern.parts[0], []).append(pattern)
     return {
-        first: tuple(sorted(several, key=lambda one: -len(one.parts)))
-        for first, several in found.items()
+        first: tuple(sorted(group, key=lambda pattern: -len(pattern.parts)))
+        for first, group in patterns.items()
     }
 
 
 def _contexts(patterns: Mapping[str, tuple[Pattern, ...]], letter: str) -> frozenset[str]:
     """Return the words behind which a pattern begins with a letter."""
-    every = [one for several in patterns.values() for one in several]
-    before = {word for one in every if letter in one.parts for word in one.after}
-    articles = {one.parts[0] for one in every if one.parts[1:] == (letter,) and one.is_open}
+    all_patterns = [pattern for group in patterns.values() for pattern in group]
+    before = {word for pattern in all_patterns if letter in pattern.parts for word in pattern.after}
+    articles = {
+        pattern.parts[0]
+        for pattern in all_patterns
+        if pattern.parts[1:] == (letter,) and pattern.is_open
+    }
     return frozenset(before | articles)
 
 
 def _stems(words: Words) -> Mapping[str, str]:
     """Return the beginnings of the words of units and amounts that others are made of."""
-    found: dict[str, str] = {}
+    stems: dict[str, str] = {}
     named = (*words.units.values(), *words.currencies.values(), *words.amounts)
     for word in (word for names in named for word in names.split() if len(word) > 2):
-        found.setdefault(without_accents(word), word)
+        stems.setdefault(without_accents(word), word)
         if word[-1] in "aeo":
-            found.setdefault(without_accents(word[:-1]), word)
-    return found
+            stems.setdefault(without_accents(word[:-1]), word)
+    return stems
 
 
 @lru_cache(maxsize=16)

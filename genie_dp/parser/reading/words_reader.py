@@ -103,11 +103,11 @@ def _once(find: _Method[_Found]) -> _Method[_Found]:
     name = find.__name__
 
     def found_before(self: "_Finder", at: int) -> _Found | None:
-        known: dict[int, _Found | None] = self.found[name]
-        if at not in known:
+        results: dict[int, _Found | None] = self.found[name]
+        if at not in results:
             is_begun = 0 <= at < len(self.begun) and self.begun[at]
-            known[at] = find(self, at) if is_begun else None
-        return known[at]
+            results[at] = find(self, at) if is_begun else None
+        return results[at]
 
     return found_before
 
@@ -478,9 +478,9 @@ class _Finder:
             named = named and (named[0], after.end)
         elif attached is not None and s.word(at)[0] != "+":
             value, name = attached
-            known = currencies.get(name, ())
-            if known and len(known[0][0]) == 1:
-                named = known[0][1], at + 1
+            names_and_codes = currencies.get(name, ())
+            if names_and_codes and len(names_and_codes[0][0]) == 1:
+                named = names_and_codes[0][1], at + 1
         if named is None or value < 0:
             return None
         code, end = named
@@ -553,9 +553,9 @@ class _Finder:
     def _match(self, parts: tuple[str, ...], at: int, read: dict[str, int]) -> int | None:
         """Return the place behind the parts of a pattern, and note what its letters stand for."""
         for part in parts:
-            found = self._part(at, part) if part in LETTERS else None
-            if found is not None:
-                read[part], at = found
+            value_and_end = self._part(at, part) if part in LETTERS else None
+            if value_and_end is not None:
+                read[part], at = value_and_end
             elif part in LETTERS or self.s.word(at) != part:
                 return None
             else:
@@ -569,26 +569,28 @@ class _Finder:
     @_once
     def _letters(self, at: int) -> dict[str, tuple[int, int]] | None:
         s, tables, word = self.s, self.tables, self.s.word(at)
-        found: dict[str, tuple[int, int]] = {}
+        letters: dict[str, tuple[int, int]] = {}
         number = self._whole(at)
         if number is not None and number.value % 1 == 0 and word[0] not in "+-":
             value, end = int(number.value), number.end
-            found = {x: (value, end) for x, most in _LIMITS.items() if (x == "D") <= value <= most}
+            letters = {
+                x: (value, end) for x, limit in _LIMITS.items() if (x == "D") <= value <= limit
+            }
         for length in (1, 2, 3):
             spelled = s.words[at : at + length]
             if spelled in tables.numbers.ordinals:
-                found["D"] = tables.numbers.ordinals[spelled], at + len(spelled)
+                letters["D"] = tables.numbers.ordinals[spelled], at + len(spelled)
         has_stop = s.word(at + 1) == "."
         if word in tables.months:
             month = tables.months[word]
             is_cut = word != self.words.months[month].split()[0]
-            found["MONTH"] = month, at + 1 + (is_cut and has_stop)
+            letters["MONTH"] = month, at + 1 + (is_cut and has_stop)
         # Short names are words of the language, too ("so", "di"), and want their full stop.
         if word in tables.weekdays and (has_stop or len(word) >= _LONG_NAME):
-            found["WEEKDAY"] = tables.weekdays[word], at + 1 + (len(word) < _LONG_NAME)
+            letters["WEEKDAY"] = tables.weekdays[word], at + 1 + (len(word) < _LONG_NAME)
         if _YEAR.fullmatch(word):
-            found["YEAR"] = int(word), at + 1
-        return found
+            letters["YEAR"] = int(word), at + 1
+        return letters
 
     # --------------------------------------------------------------------------------- times
 
@@ -596,29 +598,29 @@ class _Finder:
     def _clock(self, at: int) -> Time | None:
         """Return the longest time of day that begins at a token."""
         s, word, tables = self.s, self.s.word(at), self.tables
-        found: Time | None = None
+        time: Time | None = None
         clock, hour, pointed = (x.fullmatch(word) for x in (_CLOCK, _HOUR, _POINTED))
         if clock is not None and (clock[2] == ":" or self._unit_of_word(clock[2]) == "h"):
-            found = Time(int(clock[1]), int(clock[3]), at + 1, int(clock[4] or 0))
+            time = Time(int(clock[1]), int(clock[3]), at + 1, int(clock[4] or 0))
         elif hour is not None and self._unit_of_word(hour[2]) == "h":
-            found = Time(int(hour[1]), 0, at + 1)
+            time = Time(int(hour[1]), 0, at + 1)
         elif pointed is not None and (
             s.word(at + 1) in tables.hour_words or s.word(at - 1) in tables.before_hours
         ):
-            found = Time(int(pointed[1]), int(pointed[2]), at + 1)
-        if found is not None:
-            found = found._replace(end=found.end + (s.word(found.end) in tables.hour_words))
+            time = Time(int(pointed[1]), int(pointed[2]), at + 1)
+        if time is not None:
+            time = time._replace(end=time.end + (s.word(time.end) in tables.hour_words))
         for pattern, end, read in self._matching(tables.times, at):
             if self.is_difference and pattern.is_open and pattern.after:
                 continue
-            if found is None or end > found.end:
-                found = Time(*_clock_of(pattern.value, read), end)
-        if found is not None and found.hour == 24 and not found.minute:
-            found = found._replace(hour=0)
-        if found is None or found.hour > 23 or found.minute > 59:
+            if time is None or end > time.end:
+                time = Time(*_clock_of(pattern.value, read), end)
+        if time is not None and time.hour == 24 and not time.minute:
+            time = time._replace(hour=0)
+        if time is None or time.hour > 23 or time.minute > 59:
             return None
-        part, end = self._phrase(tables.parts_of_day, found.end) or ("", found.end)
-        return found._replace(hour=_hour_in(found.hour, part), end=end, part=part)
+        part, end = self._phrase(tables.parts_of_day, time.end) or ("", time.end)
+        return time._replace(hour=_hour_in(time.hour, part), end=end, part=part)
 
     def _is_duration(self, at: int, clock: Time) -> bool:
         """Tell whether what may be a time is as well an amount: "deux heures", "1h30"."""
@@ -663,43 +665,43 @@ class _Finder:
         """Return the longest day that begins at a token."""
         before = at - 1 - (self.s.word(at - 1) in self.words.articles)
         recurs = not self.words.every.isdisjoint(self.s.words[max(before, 0) : at])
-        found = None if recurs else self._plain_day(at)
-        if found is None:
+        day = None if recurs else self._plain_day(at)
+        if day is None:
             return None
-        part, end = self._phrase(self.tables.parts_of_day, found.end) or (found.part, found.end)
-        return found._replace(part=part, end=end)
+        part, end = self._phrase(self.tables.parts_of_day, day.end) or (day.part, day.end)
+        return day._replace(part=part, end=end)
 
     def _plain_day(self, at: int) -> Day | None:
         s, tables = self.s, self.tables
         if (numeric := self._numeric_day(at)) is not None:
             return numeric
-        found: Day | None = None
+        day: Day | None = None
         is_weekday = False
-        near = self._phrase(tables.days, at)
-        if near is not None:
-            count, _, part = near[0].partition(" ")
-            found = Day(self.today + timedelta(days=int(count)), near[1], part, soft=True)
+        named_day = self._phrase(tables.days, at)
+        if named_day is not None:
+            count, _, part = named_day[0].partition(" ")
+            day = Day(self.today + timedelta(days=int(count)), named_day[1], part, soft=True)
         for pattern, end, read in self._matching(tables.dates, at):
-            is_longer = found is None or end > found.end
+            is_longer = day is None or end > day.end
             days = _days_of(read, pattern.value, self.today) if is_longer else None
             if days is not None:
                 is_weekday = read.keys() == {"WEEKDAY"}
                 is_soft = not read or (is_weekday and end == at + 1)
                 is_begun = not self.words.since.isdisjoint(s.words[max(at - 2, 0) : at])
                 until = None if is_begun else days[1]
-                found = Day(days[0], end, soft=is_soft, until=until)
-        if found is None:
+                day = Day(days[0], end, soft=is_soft, until=until)
+        if day is None:
             return None
         if is_weekday:  # "samedi 16 janvier", "freitag, den 3. mai"
-            places = self._skips(found.end + (s.word(found.end) == ","))
+            places = self._skips(day.end + (s.word(day.end) == ","))
             named = _first(self._day(x) for x in places if self._part(x, "D") is not None)
             if named is not None:
                 return named
-        for pattern, end, read in self._matching(tables.dates, found.end):
+        for pattern, end, read in self._matching(tables.dates, day.end):
             if "N" in read and not pattern.value.startswith("-"):  # "heute in einer woche"
-                days = _days_of(read, pattern.value, found.day)
-                return found if days is None else found._replace(day=days[0], end=end)
-        return found
+                days = _days_of(read, pattern.value, day.day)
+                return day if days is None else day._replace(day=days[0], end=end)
+        return day
 
     def _numeric_day(self, at: int) -> Day | None:
         """Return the day of digits; without a year only behind a word such as "am"."""
@@ -737,8 +739,10 @@ class _Finder:
     def _range(self, at: int) -> Iterator[Candidate]:
         """Yield the first end of a range, which borrows what it is from the other end."""
         s, words = self.s, self.words
-        near = s.words[at + 1 : at + _MOST_BEFORE_LINK]
-        if words.range_links.isdisjoint(near) and words.between_amounts.isdisjoint(near):
+        next_words = s.words[at + 1 : at + _MOST_BEFORE_LINK]
+        if words.range_links.isdisjoint(next_words) and words.between_amounts.isdisjoint(
+            next_words
+        ):
             return
         before = (s.word(at - 1), s.word(at - 2) if s.word(at - 1) in words.articles else "")
         is_begun = not words.range_starts.isdisjoint(before)
@@ -756,9 +760,9 @@ class _Finder:
             links = links | words.between_amounts
         for end in sorted(end for end in ends if s.word(end) in links):
             for place in self._skips(end + 1, words.between_amounts):
-                found = list(self._ends_of_range(at, end, place, is_begun=is_begun))
-                yield from found
-                if found:
+                candidates = list(self._ends_of_range(at, end, place, is_begun=is_begun))
+                yield from candidates
+                if candidates:
                     return
 
     def _order_weekdays(self, at: int) -> None:
@@ -787,10 +791,10 @@ class _Finder:
                 yield s.candidate(at, first.end, "TIME", first.value)
                 yield s.candidate(place, last.end, "TIME", last.value)
             return
-        other = self._day(place) if self._part(place, "D") is not None else None
-        if day is not None and other is not None and day[0] < other.day.day:
+        last_day = self._day(place) if self._part(place, "D") is not None else None
+        if day is not None and last_day is not None and day[0] < last_day.day.day:
             if is_begun or end > day[1]:
-                value = f"date:{other.day.replace(day=day[0]).isoformat()}"
+                value = f"date:{last_day.day.replace(day=day[0]).isoformat()}"
                 yield s.candidate(at, end, "DATE", value)
             return
         if number is None or number.end != end:
