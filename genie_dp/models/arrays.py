@@ -83,7 +83,7 @@ class ArrayNetwork:
         if (self._words.shape, self._grams.shape) != expected:
             raise ValueError("weights of another network")
         self._vectors = _Linear(weights, "embedding.vectors") if vocabulary.vectors else None
-        self._cards = CardRows.of(vocabulary) if vocabulary.vectors else None
+        self._cards = CardRows.from_vocabulary(vocabulary) if vocabulary.vectors else None
         self._tokens, self._bias = self._words[: self._generated], weights["pointer.bias"]
         if self._cards is not None:
             self._link, self._place_link = (_Linear(weights, x) for x in ("link", "place_link"))
@@ -109,7 +109,7 @@ class ArrayNetwork:
         self._tokens, self._bias = self._tokens.copy(), self._bias.copy()
         if not own_rows:
             self._tokens[rows] = self._bias[rows] = 0
-        words = self._embedded(cards.words)[0]
+        words = self._embed_words(cards.words)[0]
         scores = _Linear(weights, "cards.score")(words)[:, 0][cards.index]
         scores[:, 0] += weights["cards.name"]
         flat, mask, index = (  # of no cards nothing could be inferred from -1
@@ -121,7 +121,7 @@ class ArrayNetwork:
         kinds = weights["cards.kinds.weight"][cards.kinds]
         self._tokens[rows] += _Linear(weights, "cards.output")(pooled) + kinds
 
-    def _embedded(self, sentences: Sentences) -> F32:
+    def _embed_words(self, sentences: Sentences) -> F32:
         """Return (B, S, d): the words of sentences."""
         sizes = np.diff(np.append(sentences.offsets, len(sentences.grams)))
         grams = np.add.reduceat(self._grams[sentences.grams], sentences.offsets, axis=0)
@@ -137,7 +137,7 @@ class ArrayNetwork:
         With cards, also (B, P, 5): how near each token's card is to a sentence, and (B, S, 128):
         the vectors of its words.
         """
-        embedded = self._embedded(sentences)
+        embedded = self._embed_words(sentences)
         places = np.arange(sentences.words.shape[1])
         lengths = sentences.lengths[:, None]
         # The backward direction reads each row turned around within its length.
@@ -332,13 +332,13 @@ def open_arrays(
     try:
         weights = whole(load_file(str(folder / WEIGHTS)))
         if adapt is not None:
-            weights, vocabulary = _adapted(weights, vocabulary, adapt(vocabulary))
+            weights, vocabulary = _adapt_weights(weights, vocabulary, adapt(vocabulary))
         return ArrayNetwork(weights, vocabulary, settings), vocabulary
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise no_model(folder, str(error)) from error
 
 
-def _adapted(
+def _adapt_weights(
     weights: Weights, own: Vocabulary, other: Vocabulary
 ) -> tuple[dict[str, F32], Vocabulary]:
     """Return the weights of a network for another vocabulary; new words have none."""

@@ -63,7 +63,7 @@ class CardRows:
     mask: F32
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary) -> "CardRows":
+    def from_vocabulary(cls, vocabulary: Vocabulary) -> "CardRows":
         """Return the cards of a vocabulary's tokens."""
         tokens = [t for t in vocabulary.words[: vocabulary.generated] if t in vocabulary.cards]
         places: dict[str, int] = {"": 0}

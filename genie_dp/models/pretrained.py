@@ -118,7 +118,7 @@ class EncoderDecoder(PretrainedNetwork):
         """
         ids, mask, owner = self._read(source, self.longest)
         states = self.body.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-        words = _at(states, owner, source.words.shape[1], "amin")
+        words = _gather_words(states, owner, source.words.shape[1], "amin")
         embedded = self._embedded_words(ids, owner, source.words.shape[1])
         return source.copies, source.padding, embedded, words, states, mask
 
@@ -168,7 +168,7 @@ class DecoderOnly(PretrainedNetwork):
             past_key_values=_cache(()),
             use_cache=True,
         )
-        words = _at(out.last_hidden_state, owner, source.words.shape[1], "amax")
+        words = _gather_words(out.last_hidden_state, owner, source.words.shape[1], "amax")
         embedded = self._embedded_words(ids, owner, source.words.shape[1])
         read = _tensors(out.past_key_values)
         return source.copies, source.padding, embedded, words, mask, *read
@@ -286,7 +286,7 @@ def _means(pieces: torch.Tensor, owner: torch.Tensor, words: int) -> torch.Tenso
     return (sums / counts.clamp(min=1)[:, :, None].to(pieces.dtype))[:, :words]
 
 
-def _at(
+def _gather_words(
     states: torch.Tensor, owner: torch.Tensor, words: int, which: Literal["amin", "amax"]
 ) -> torch.Tensor:
     """Return (B, S, d): the states (B, Z, d) of each word's first or last piece."""

@@ -66,7 +66,7 @@ class RecurrentNetwork(PointerNetwork):
             # What is attended to is compared with tokens from the start; see WordEmbedding.
             self.pointer.output.weight[:, size:] += torch.eye(size)
         self.feed = ProgramFeed(vocabulary, size, size) if settings.language_model else None
-        self.all_cards = CardRows.of(vocabulary) if vocabulary.vectors else None
+        self.all_cards = CardRows.from_vocabulary(vocabulary) if vocabulary.vectors else None
         if self.all_cards is not None:
             self.cards = layers.CardEncoder(size)
             self.link = layers.link_layer(2 * size, 0.0, 1.0, 0.0, 2.0, 1.0)
@@ -117,7 +117,7 @@ class RecurrentNetwork(PointerNetwork):
         size = self._tokens.size
         tokens = self._tokens = _sample_tokens(batch, self.all_cards, self.distractors, size)
         try:
-            return super().loss(tokens.restricted(batch))
+            return super().loss(tokens.restrict(batch))
         finally:
             self._tokens = _Tokens(None, self.all_cards, size)
 
@@ -210,7 +210,7 @@ class _Tokens:
             return self.cards.rows
         return np.searchsorted(self.rows.cpu().numpy(), self.cards.rows)
 
-    def restricted(self, batch: Batch) -> Batch:
+    def restrict(self, batch: Batch) -> Batch:
         """Return a batch with extended ids that count these tokens alone."""
         assert self.rows is not None
         count = len(self.rows)

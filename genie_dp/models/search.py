@@ -219,14 +219,14 @@ class Beam:
     def best(self, vocabulary: Vocabulary, settings: SearchSettings) -> tuple[Hypothesis, ...]:
         """Return the hypotheses, best first; those that were cut only if none ended."""
 
-        def penalized(ended: Ended) -> float:
+        def penalize(ended: Ended) -> float:
             return -penalized_score(ended[0], len(ended[1]) + 1, settings)
 
         cut = [(live.score, live.ids, False, live.steps) for live in self.live]
-        hypotheses = sorted(self.ended, key=penalized)[: settings.beam] or cut
+        hypotheses = sorted(self.ended, key=penalize)[: settings.beam] or cut
         return tuple(
             hypothesis(ids, steps, score, is_own, vocabulary, self.sentence)
-            for score, ids, is_own, steps in sorted([*hypotheses, *self.aside], key=penalized)
+            for score, ids, is_own, steps in sorted([*hypotheses, *self.aside], key=penalize)
         )
 
 

@@ -89,7 +89,7 @@ class LibraryRows:
         """Return a token as one of this library: two of them may call other things the same."""
         return f"{token}{OWNER}{self.name}" if token in self.cards else token
 
-    def checked(self, most: int) -> list[Checked]:
+    def sample_checked(self, most: int) -> list[Checked]:
         """Return rows that were held out, at most so many."""
         rows = list(self.rows.held_out)[:most]
         return [
@@ -355,7 +355,8 @@ def train_base(
             model, chosen = build("rnn", vocabulary, {**config.network, "own_rows": False})
             saved = SavedModel(model, vocabulary, "rnn", chosen, {})
     checked_rows = [
-        (library_rows, library_rows.checked(sample)) for library_rows in (*libraries, *unseen)
+        (library_rows, library_rows.sample_checked(sample))
+        for library_rows in (*libraries, *unseen)
     ]
 
     def validate(_: Any) -> Validation:

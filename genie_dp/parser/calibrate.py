@@ -130,8 +130,8 @@ class Calibrate(Stage):
             str(folder),
             len(checked),
             right / len(checked),
-            meant.accepted(calibration, limit),
+            meant.share_accepted(calibration, limit),
             refusals.rows,
-            refusals.accepted(calibration, limit),
+            refusals.share_accepted(calibration, limit),
             error,
         )

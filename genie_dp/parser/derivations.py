@@ -77,7 +77,7 @@ class Templates:
         """Return templates that were read."""
         return cls(files.templates_as_text(inputs), lambda: inputs, inputs.fingerprint())
 
-    def indexed(self, library: Library, values: SaidValues) -> IndexedGrammar:
+    def index(self, library: Library, values: SaidValues) -> IndexedGrammar:
         """Return them as they were indexed before, from the user's cache, or anew."""
         if self._indexed is not None:
             return self._indexed
@@ -121,7 +121,7 @@ class Derivations:
             fill: puts values into a program; None where they do not fit.
         """
         if self._engine is None:
-            self._engine = SpokenSentences(self.templates.indexed(self.library, values), values)
+            self._engine = SpokenSentences(self.templates.index(self.library, values), values)
         engine = self._engine
         engine.reader = values
         derivations = self._find(sentence, engine, fill)

@@ -271,12 +271,12 @@ class Evidence:
             telling.append(_hash(name, *terms) >> 32)
             told_parts.append(_hash(part) >> 32)
         tells, are_told = np.unique(np.array([telling, told_parts], np.uint32), axis=1)
-        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.denied()])
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.find_denied()])
         hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.inside()])
-        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.unopposed()])
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.find_unopposed()])
         least = 1 if total < _FEW_ROWS else 2
-        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.fixed(least)])
-        inputs = [_hash(_GIVEN, *names) >> 32 for names in counts.given()]
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.find_fixed(least)])
+        inputs = [_hash(_GIVEN, *names) >> 32 for names in counts.find_inputs()]
         return cls(
             np.unique(np.array(hashes, np.uint32)),
             tells,
@@ -743,7 +743,7 @@ class _Said:
         if is_question(sentence, self._words):
             self._questioned.update(functions if len(functions) == 1 else ())
         values = set(language.values_in(program)) - self._empty
-        own = Operators.of(program, language)
+        own = Operators.from_program(program, language)
         for operator, part in open_operators(sentence, own, self._words):
             for term in _lost_terms(operator, part, values):
                 self._lost.update((function, term) for function in set(functions))
@@ -765,14 +765,14 @@ class _Said:
             for term in rows.often(least):
                 yield function, _words_of(term, names)
 
-    def fixed(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def find_fixed(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield function and words of what so many rows say whose programs have a constant."""
         names = list(self._numbers)
         for (function, constant), rows in self._fixed.items():
             for term in rows.often(least):
                 yield function, (f"{_FIXED} {constant}", *_words_of(term, names))
 
-    def unopposed(self) -> Iterator[tuple[str, tuple[str, str]]]:
+    def find_unopposed(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Yield function and a term of each word that its rows say without its opposite."""
         for function, words in self._unopposed.items():
             yield from ((function, (_UNOPPOSED, word)) for word in words)
@@ -798,7 +798,7 @@ class _Said:
         """Yield function and term of operators that so many rows say and lack."""
         return (lost for lost, times in self._lost.items() if times >= least)
 
-    def denied(self) -> Iterator[tuple[str, tuple[str, str]]]:
+    def find_denied(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Yield function, and a term of what its rows have, or lack, beside a negation.
 
         A row of several functions denies for the one of them that has the same in rows of its own,
@@ -825,7 +825,7 @@ class _Said:
         for word in self._denied[(function,), name].lacking(own, words, opposites):
             yield f"{_LACKING} {name}", word
 
-    def given(self) -> Iterator[tuple[str, ...]]:
+    def find_inputs(self) -> Iterator[tuple[str, ...]]:
         """Yield each function with the smallest sets of inputs of its rows, and pairs of inputs.
 
         A pair of one input with itself stands for that input. (function, _START) and

@@ -325,7 +325,7 @@ class Operators(NamedTuple):
     names: frozenset[str]
 
     @classmethod
-    def of(cls, program: Sequence[str], language: Language) -> "Operators":
+    def from_program(cls, program: Sequence[str], language: Language) -> "Operators":
         """Return those of a token form."""
         texts: dict[bool, set[str]] = {False: set(), True: set()}
         for kind, text_words in _texts_in(program, language) if '"' in program else ():

@@ -662,7 +662,9 @@ class Parser:
             is_cut = commands.is_whole and not any(is_joined(x, words) for x in commands.texts)
             if not (is_cut and not first) and not self._are_sure(answers, entities):
                 continue
-            if len(answers) == len(commands.texts) and (joined := self._joined(answers, commands)):
+            if len(answers) == len(commands.texts) and (
+                joined := self._join_answers(answers, commands)
+            ):
                 if in_text and not in_name:
                     return replace(whole, answers=(joined, *whole.answers), refused=AMBIGUOUS)
                 return Reply(whole.sentence, whole.tokens, (joined,))
@@ -677,7 +679,7 @@ class Parser:
             part_answers = [self._alone(text, answers_by_text, entities) for text in commands.texts]
             answers = [answer for answer in part_answers if answer is not None]
             is_sure = len(answers) == len(part_answers) and self._are_sure(answers, entities)
-            if is_sure and (joined := self._joined(answers, commands)) is not None:
+            if is_sure and (joined := self._join_answers(answers, commands)) is not None:
                 return Reply(whole.sentence, whole.tokens, (joined,))
         return None
 
@@ -753,7 +755,7 @@ class Parser:
                 listed = entities.is_listed(kind, name) if entities else None
                 yield (kind, name), listed, bool(listed) or not is_joined(name, words)
 
-    def _joined(self, answers: Sequence[Answer], commands: Commands) -> Answer | None:
+    def _join_answers(self, answers: Sequence[Answer], commands: Commands) -> Answer | None:
         """Return one answer that does what several do, in their order; None if it is too unsure.
 
         Commands wait all or none: of "when it rains close the window and call me" both do.
@@ -982,7 +984,7 @@ class Parser:
             if not is_meant:
                 unused.append(value.text)
         if names is not None and candidate.words:
-            unused += names.mentioned(candidate.reading.tokens, candidate.words)
+            unused += names.find_mentions(candidate.reading.tokens, candidate.words)
         return tuple(dict.fromkeys(unused))
 
     def _takes(self, type_: str, functions: Iterable[str]) -> bool:
@@ -1234,7 +1236,7 @@ class Parser:
         candidate.parts = parts
         nearness = self._learned.decoder.near if self._learned else None
         candidate.support = self._evidence.support(
-            words, values, candidate.functions, parts, Operators.of(program, language),
+            words, values, candidate.functions, parts, Operators.from_program(program, language),
             near=partial(nearness.to, program) if nearness else None,
         )  # fmt: skip
 

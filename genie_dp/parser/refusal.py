@@ -147,7 +147,7 @@ class OwnWords:
         )
         sentences = None
         if templates is not None:
-            indexed = Templates.from_inputs(templates).indexed(target.library, values)
+            indexed = Templates.from_inputs(templates).index(target.library, values)
             sentences = SpokenSentences(indexed, values, most_work=_MOST_WORK)
         own = cls(lexicon, values, sentences)
         if sentences is not None:
@@ -285,7 +285,7 @@ def add_refused(
     neighbours = ((sentence,) for sentence in _neighbours(language, maker.known, words))
     patterns = [*everyday_sentences(words), *neighbours]
 
-    def refused(numbers: Iterable[int]) -> Iterator[list[str]]:
+    def refuse(numbers: Iterable[int]) -> Iterator[list[str]]:
         """Yield what is to be refused of the sentences of each pattern."""
         for number in numbers:
             read = [(x, maker.read_tokens(x)) for x in patterns[number]]
@@ -297,13 +297,13 @@ def add_refused(
             ]
 
     numbers = range(len(patterns))
-    refusals = refused(numbers) if jobs == 1 else in_processes(refused, numbers, jobs)
+    refusals = refuse(numbers) if jobs == 1 else in_processes(refuse, numbers, jobs)
     for pattern, sentences in zip(patterns, refusals, strict=True):
         is_held_out = child_seed(0, "refused", pattern[0]) % 1000 < 1000 * _HELD_OUT
         (held_out if is_held_out else learned).update(dict.fromkeys(sentences))
     # The same of every seed: parsers of other words could not answer together.
     rng = stream(0, "refused")
-    damaged = _damaged(lexicon, rng)
+    damaged = _damage(lexicon, rng)
     learned.update(dict.fromkeys(islice(damaged, min(_MOST_DAMAGED, len(lexicon.simple)))))
     own = rows.own_sentences()
     for sentence in learned:
@@ -315,7 +315,7 @@ def add_refused(
     )
 
 
-def _damaged(lexicon: Lexicon, rng: Random) -> Iterator[str]:
+def _damage(lexicon: Lexicon, rng: Random) -> Iterator[str]:
     """Yield sentences of simple rows, as commands that are not given, or without their content."""
     words = lexicon.words
     for pair in rng.sample(lexicon.simple, len(lexicon.simple)):

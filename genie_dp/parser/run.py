@@ -185,7 +185,7 @@ def run(stage: Train, output: Output, *, progress: bool | None = None) -> TrainR
     screen = _Screen(config, progress)
     job = _read(stage, config, output, screen)
     is_first = rank() == 0
-    with _entered(job) if is_first else nullcontext():
+    with _enter(job) if is_first else nullcontext():
         material, reading = prepare(job, stage.jobs)
         trained = _train(job, material, stage.device, stage.threads)
         if is_first:
@@ -271,7 +271,7 @@ def _world() -> int:
 
 
 @contextmanager
-def _entered(job: _Run) -> Iterator[None]:
+def _enter(job: _Run) -> Iterator[None]:
     """Keep the output and its work folder for this run, until the block ends."""
     resume, overwrite = job.output.resume, job.output.overwrite
     with hold_output(job.output):

@@ -63,7 +63,7 @@ class Score:
         """Return how sure the first programs are, 0 where there is none."""
         return [calibration.confidence(x) if x else 0.0 for x in self.signals]
 
-    def accepted(self, calibration: Calibration, threshold: float) -> float:
+    def share_accepted(self, calibration: Calibration, threshold: float) -> float:
         """Return the share of sentences that are answered with confidence enough."""
         return sum(x >= threshold for x in self.confidences(calibration)) / max(1, self.rows)
 
@@ -109,7 +109,8 @@ def _rank(
         tokens = program.program.split()
         functions, parts = language.functions_in(program.program), language.parts_in(tokens)
         support = evidence.support(
-            sentence, language.values_in(tokens), functions, parts, Operators.of(tokens, language),
+            sentence, language.values_in(tokens), functions, parts,
+            Operators.from_program(tokens, language),
             near=partial(decoder.near.to, tokens) if decoder.near else None,
         )  # fmt: skip
         ranked.append((program.log_probability + support.weight, program, support))

@@ -67,7 +67,7 @@ class English:
         if self._sentences is None:
             language = get_language(self.library.language)
             values = SaidValues(language, self.library, now=datetime.now(), locale=self.locale)
-            indexed = self.templates.indexed(self.library, values)
+            indexed = self.templates.index(self.library, values)
             self._sentences = SpokenSentences(indexed, values)
         return self._sentences
 

@@ -206,12 +206,12 @@ def _refusal_figures(
     """Return how many sentences to refuse are accepted, and of the others; none without any."""
     if not refusals.rows:
         return {}
-    accepted = refusals.accepted(calibration, threshold)
+    accepted = refusals.share_accepted(calibration, threshold)
     figures: dict[str, Any] = {
         "sentences to refuse": refusals.rows, "of them accepted": round(accepted, 4)
     }  # fmt: skip
     if meant.rows:
-        figures["validation rows accepted"] = round(meant.accepted(calibration, threshold), 4)
+        figures["validation rows accepted"] = round(meant.share_accepted(calibration, threshold), 4)
     return figures
 
 

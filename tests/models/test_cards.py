@@ -118,7 +118,7 @@ def test_a_network_of_another_library_is_the_same_in_arrays_and_in_torch(saved, 
 
 
 def test_links_are_the_same_in_both_and_highest_where_all_words_are_said():
-    cards = CardRows.of(VOCABULARY)
+    cards = CardRows.from_vocabulary(VOCABULARY)
     sentences = encode_sentences([("please", "ring", "the", "bell"), ("unlock", "it")], VOCABULARY)
     near = links(sentences, cards)
     batch = collate([encode(Pair(x, ()), VOCABULARY) for x in sentences.sentences], VOCABULARY)
@@ -171,7 +171,7 @@ def test_a_last_name_is_that_of_the_last_token_with_a_card():
 
 
 def test_some_cards_are_those_of_all():
-    cards = CardRows.of(VOCABULARY)
+    cards = CardRows.from_vocabulary(VOCABULARY)
     some = cards.some(np.array([0, 3]))
     sentences = encode_sentences([("ring", "twice")], VOCABULARY)
     np.testing.assert_allclose(
@@ -229,7 +229,9 @@ def test_a_word_that_few_cards_have_has_the_larger_share_of_its_phrase():
              for noun in ("lamp", "alarm", "radio")}  # fmt: skip
     cards["get_tide("] = (("get", "tide"),)
     tokens = (*SPECIAL, *cards)
-    rows = CardRows.of(Vocabulary(tokens, len(tokens), vectors=True, cards=cards, buckets=64))
+    rows = CardRows.from_vocabulary(
+        Vocabulary(tokens, len(tokens), vectors=True, cards=cards, buckets=64)
+    )
     shares = rows.weights[:, 0, :2]
     np.testing.assert_allclose(rows.weights.sum(2), rows.mask.any(2), atol=1e-6)
     assert (shares[:, 1] > shares[:, 0]).all()

@@ -193,7 +193,7 @@ def lost(sentence, program, *, said=()):
     words, tokens, form = words_of("en"), tokenize(sentence), program.split()
     evidence = Evidence.from_rows([[Pair.from_text(*row) for row in said]], THINGTALK, words)
     functions, parts = THINGTALK.functions_in(program), THINGTALK.parts_in(form)
-    own = Operators.of(form, THINGTALK)
+    own = Operators.from_program(form, THINGTALK)
     return list(evidence.support(tokens, THINGTALK.values_in(form), functions, parts, own).lost)
 
 
@@ -284,7 +284,7 @@ def test_calls_compare_nothing_unless_rows_say_so_and_have_every_mark():
         ("what it does every day", program, ()),
     ):
         tokens = form.split()
-        functions, own = CALLS.functions_in(form), Operators.of(tokens, CALLS)
+        functions, own = CALLS.functions_in(form), Operators.from_program(tokens, CALLS)
         support = evidence.support(sentence.split(), tokens, functions, operators=own)
         assert support.lost == expected
 
@@ -323,6 +323,6 @@ def test_of_two_programs_the_one_that_compares_as_the_sentence_goes_before():
     weights = []
     for sign in ("<", ">", "=="):
         form = shoes(f"{PRICE} {sign} CURRENCY_0").split()
-        own = Operators.of(form, THINGTALK)
+        own = Operators.from_program(form, THINGTALK)
         weights.append(evidence.support(sentence, form, [SHOES], operators=own).weight)
     assert weights[0] > max(weights[1:]) + 50

@@ -233,9 +233,9 @@ def test_a_number_in_a_name_of_a_caller_is_no_value(parser):
 def test_a_name_of_a_caller_that_stands_for_nothing_is_mentioned(library):
     names = EntityNames(library).with_own({"room": ["Zork Den"], "contact": ["Ann"]})
     tokens = ["pause", "the", "music", "in", "the", "zork", "den", "for", "ann"]
-    assert [*names.mentioned(tokens, {"zork", "ann"})] == ["zork den", "ann"]
-    assert [*names.mentioned(tokens, {"pause"})] == []
-    assert [*EntityNames(library).mentioned(tokens, {"zork"})] == []
+    assert [*names.find_mentions(tokens, {"zork", "ann"})] == ["zork den", "ann"]
+    assert [*names.find_mentions(tokens, {"pause"})] == []
+    assert [*EntityNames(library).find_mentions(tokens, {"zork"})] == []
 
 
 def test_several_names_of_a_caller_are_read_together_first(library):

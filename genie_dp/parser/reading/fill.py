@@ -173,10 +173,10 @@ class EntityNames:
                 a list has to have a number.
         """
         parts = parts_of(tuple(tokens), self.known)
-        own = self._owned(parts)
+        own = self._find_own(parts)
         types = self.library.entity_types
         listed: dict[tuple[int, int], dict[str, None]] = {}
-        for start, end, kind, _ in self._listed.find_in(parts):
+        for start, end, kind, _ in self._list_index.find_in(parts):
             place = start, end
             if place in own or kind not in types or not has_names(kind):
                 continue
@@ -204,7 +204,7 @@ class EntityNames:
         """
         apart: list[list[Link]] = []
         taken: set[int] = set()
-        owned = self._owned(parts_of(tuple(tokens), self.known))
+        owned = self._find_own(parts_of(tuple(tokens), self.known))
         for start, end in sorted(owned, key=_longest_first):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
@@ -228,10 +228,10 @@ class EntityNames:
     def _exact(self, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Yield the places of names, a caller's own included, without slips."""
         parts = parts_of(tuple(tokens), self.known)
-        for index in (self._own_index, self._listed):
+        for index in (self._own_index, self._list_index):
             yield from ((x.start, x.end) for x in index.find_in(parts))
 
-    def _owned(self, parts: Sequence[Part]) -> dict[tuple[int, int], list[str]]:
+    def _find_own(self, parts: Sequence[Part]) -> dict[tuple[int, int], list[str]]:
         """Return the places of a caller's own names, and the kinds that have them."""
         exact = [*self._own_index.find_in(parts)]
         slips = (
@@ -252,7 +252,7 @@ class EntityNames:
         return NameIndex(names, self.known)
 
     @property
-    def _listed(self) -> NameIndex:
+    def _list_index(self) -> NameIndex:
         """Return the index of all lists, which is made once for all callers."""
         if not self._of_all_lists:
             lists = self.library.value_lists.values()
@@ -308,8 +308,12 @@ class EntityNames:
         while start < len(words) - 1 and words[start] in self.known.function_words:
             start += 1
         lengths = range(1, min(len(words) - start, self._most_kind_words) + 1)
-        first = {x for n in lengths for x in self._called.get(tuple(words[start : start + n]), ())}
-        last = {x for n in lengths for x in self._called.get(tuple(words[-n:]), ())}
+        first = {
+            x
+            for n in lengths
+            for x in self._kinds_by_words.get(tuple(words[start : start + n]), ())
+        }
+        last = {x for n in lengths for x in self._kinds_by_words.get(tuple(words[-n:]), ())}
         if not (first or last) or any(self._is_related(kind, x) for x in first | last):
             return False
         skill = kind.rpartition(":")[0]
@@ -322,7 +326,7 @@ class EntityNames:
         return other in self._kinds_of_lists(kind) or kind in self._kinds_of_lists(other)
 
     @cached_property
-    def _called(self) -> Mapping[tuple[str, ...], Sequence[str]]:
+    def _kinds_by_words(self) -> Mapping[tuple[str, ...], Sequence[str]]:
         """Return what kinds are called, in the plural, too, where its rules are known -> these."""
         kinds: dict[tuple[str, ...], list[str]] = {}
         for kind in filter(has_names, self.library.entity_types):
@@ -334,7 +338,7 @@ class EntityNames:
 
     @cached_property
     def _most_kind_words(self) -> int:
-        return max(map(len, self._called), default=0)
+        return max(map(len, self._kinds_by_words), default=0)
 
     def _only_one(self, kind: str, said: str) -> str | None:
         """Return the one name of the caller that has some words, or is the only one of its kind.
@@ -365,7 +369,9 @@ class EntityNames:
 
     def kinds_of(self, said: str) -> frozenset[str]:
         """Return the kinds whose lists have a name, without slips."""
-        listed = (kind for x in self._listed.kinds_of(said) for kind in self._kinds_with.get(x, ()))
+        listed = (
+            kind for x in self._list_index.kinds_of(said) for kind in self._kinds_with.get(x, ())
+        )
         return frozenset((*listed, *self._own_index.kinds_of(said)))
 
     @cached_property
@@ -401,15 +407,15 @@ class EntityNames:
 
         return language.map_names(program, find), tuple(looked_up)
 
-    def mentioned(self, tokens: Sequence[str], words: Container[str]) -> Iterator[str]:
+    def find_mentions(self, tokens: Sequence[str], words: Container[str]) -> Iterator[str]:
         """Yield names of any list, or of a caller, that have one of these words of a sentence.
 
         Of names within each other the longest counts.
         """
         last = 0
         parts = parts_of(tuple(tokens), self.known)
-        listed = ((x.start, x.end) for x in self._listed.find_in(parts))
-        places = {*self._owned(parts), *listed}
+        listed = ((x.start, x.end) for x in self._list_index.find_in(parts))
+        places = {*self._find_own(parts), *listed}
         for start, end in sorted(places, key=_longest_at):
             if start >= last:
                 last = end

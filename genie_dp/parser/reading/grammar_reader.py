@@ -41,11 +41,11 @@ class GrammarReader(CandidateReader):
         """Yield all that may be a value."""
         yield from marks(s)
         if begins := begins_in(s):
-            yield from _measured(replace(s, begins=begins), now, self.phrases)
+            yield from _read_measures(replace(s, begins=begins), now, self.phrases)
         yield from places(s)
 
 
-def _measured(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[Candidate]:
+def _read_measures(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[Candidate]:
     """Yield numbers, and what has one or stands for one: measures, money, times and dates."""
     begun = {place: number_at(s, place) for place in s.begins}
     token_numbers = with_scales(s, tuple(map(begun.get, range(len(s.words)))))

@@ -62,7 +62,7 @@ def read_input(
         return ReadInput(choice) if choice else None
     element = type_.element if isinstance(type_, ty.Array) else type_
     if element in (ty.STRING, ty.ANY):
-        return ReadInput(_quoted(sentence.strip().rstrip("".join(END_MARKS)).rstrip()))
+        return ReadInput(_quote(sentence.strip().rstrip("".join(END_MARKS)).rstrip()))
     return _read_value(
         " ".join(words), element, readings, names, question_words, library.units, known
     )
@@ -127,16 +127,16 @@ def _read_value(
     # Lists of skills are seldom whole. A sentence with a date in it is no name, though.
     may_be_name = not readings[0].values and len(name.split()) <= _MOST_WORDS
     if type_ == ty.LOCATION and may_be_name:
-        return ReadInput(f"location: {_quoted(name)}", is_open=True)
+        return ReadInput(f"location: {_quote(name)}", is_open=True)
     if isinstance(type_, ty.Entity) and has_names(type_.kind):
         entity = names.find(type_.kind, name)
         is_open = entity.how in ("unknown", "unlisted")
         if may_be_name or not is_open:
-            return ReadInput(f"{_quoted(entity.value)} ^^{type_.kind}", is_open)
+            return ReadInput(f"{_quote(entity.value)} ^^{type_.kind}", is_open)
     return None
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'" {" ".join(map(escape_word, text.split(" ")))} "'
 
 

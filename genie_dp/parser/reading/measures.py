@@ -125,7 +125,7 @@ def _fraction(s: TextTokens, at: int) -> Number | None:
     return Number(round(above / below, 9), end + (s.word(end) in ("a", "an")))
 
 
-def _clocked(s: TextTokens, at: int) -> Amount | None:
+def _read_clock_amount(s: TextTokens, at: int) -> Amount | None:
     """Return "1:30 hours", "2:30 minutes", "1h30"; "at 16:30 hours" is a time."""
     match = _CLOCKED.fullmatch(s.word(at))
     if match is None:
@@ -153,7 +153,7 @@ def clocked_amount(clock: re.Match[str], unit: str | None, end: int) -> Amount |
 def _amount_in_token(s: TextTokens, at: int) -> Amount | None:
     """Return "5km", "5-minute", "20°c"; of "five-minute" the number is in words."""
     word = s.word(at)
-    if (clocked := _clocked(s, at)) is not None:
+    if (clocked := _read_clock_amount(s, at)) is not None:
         return clocked
     if word[:1].isalpha():
         number_word, _, name = word.rpartition("-")

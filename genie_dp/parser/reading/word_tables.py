@@ -90,7 +90,7 @@ class WordTables:
             times.keys() - LETTERS, dates.keys() - LETTERS, (words.signs.get("decimal", "."),),
         )  # fmt: skip
 
-    def begun(self, s: TextTokens) -> list[bool]:
+    def find_beginnings(self, s: TextTokens) -> list[bool]:
         """Return for each token whether a value may begin there."""
         joiners, units = self.words.between_amounts, self.units
         return [

@@ -118,7 +118,7 @@ class _Finder:
     def __init__(self, tables: WordTables, s: TextTokens, now: datetime) -> None:
         self.tables, self.words, self.today = tables, tables.words, now.date()
         self.s = tables.split(s)
-        self.begun = tables.begun(self.s)
+        self.begun = tables.find_beginnings(self.s)
         self.found = defaultdict[str, dict[int, Any]](dict)
         self.is_difference = not self.words.differences.isdisjoint(self.s.words)
         self.decimal = self.words.signs.get("decimal", ".")
@@ -164,11 +164,11 @@ class _Finder:
         Patterns count by these: "a las dos y media" is no two and a half.
         """
         if self.s.word(at) not in self.words.minus:
-            return self._unsigned(at)
-        number = self._unsigned(at + 1)
+            return self._read_unsigned(at)
+        number = self._read_unsigned(at + 1)
         return number and number._replace(value=-number.value)
 
-    def _unsigned(self, at: int) -> Number | None:
+    def _read_unsigned(self, at: int) -> Number | None:
         s, word = self.s, self.s.word(at)
         if not word or s.masked[at]:
             return None
@@ -178,7 +178,7 @@ class _Finder:
             behind = s.word(at + 1)
             is_alone = not self._is_beside(at) and behind.isdigit() and behind.isascii()
             return Number(Decimal(f"0.{behind}"), at + 2) if is_alone else None
-        if (spelled := self._spelled(at)) is not None:
+        if (spelled := self._read_spelled(at)) is not None:
             return self._with_decimals(spelled)
         for ending, fraction in self.tables.number_endings.items():
             count = self.tables.numbers.values.get((word.removesuffix(ending),))
@@ -226,7 +226,7 @@ class _Finder:
         value = Decimal(f"{whole}.{behind or 0}")
         return -value if match[1] == "-" else value
 
-    def _spelled(self, at: int) -> Number | None:
+    def _read_spelled(self, at: int) -> Number | None:
         """Return the number in words at a token, or the one that an article is."""
         word, numbers = self.s.word(at), self.tables.numbers
         spelled = numbers.find(self.s.words, at) if word else None
@@ -247,7 +247,7 @@ class _Finder:
         while len(behind) < _MOST_DECIMALS:
             text, after = s.word(end), end + 1
             if not (text.isdigit() and text.isascii()):
-                spelled = self._spelled(end)
+                spelled = self._read_spelled(end)
                 if spelled is None or spelled.value % 1:
                     break
                 text, after = plain_digits(spelled.value), spelled.end
@@ -318,7 +318,7 @@ class _Finder:
         # "half negen" is a time.
         return None if value is None or self._whole(end) is not None else Number(value, end)
 
-    def _attached(self, at: int) -> tuple[Decimal, str] | None:
+    def _read_attached(self, at: int) -> tuple[Decimal, str] | None:
         """Return the number and the unit or sign of a token such as "5km", "3%" or "€5"."""
         match = _ATTACHED.fullmatch(self.s.word(at)) or _SIGNED.fullmatch(self.s.word(at))
         value = self._digits(match["number"]) if match is not None else None
@@ -327,7 +327,7 @@ class _Finder:
     def _plain(self, at: int) -> Iterator[Candidate]:
         s, number = self.s, self._number(at)
         if number is None:
-            attached = self._attached(at)
+            attached = self._read_attached(at)
             if attached is not None and attached[1] == "%":
                 after = (*self.words.percent, "%")[0]
                 yield s.candidate(at, at + 1, "NUMBER", plain_digits(attached[0]), after=after)
@@ -408,7 +408,9 @@ class _Finder:
         """Return an amount of one token, "5km", "1h30", "zehnminütig", or of "1:30 stunden"."""
         word, end = self.s.word(at), at + 1
         clock = _CLOCK.fullmatch(word)
-        counted = self.tables.counted_unit(word) or (self._attached(at) if clock is None else None)
+        counted = self.tables.counted_unit(word) or (
+            self._read_attached(at) if clock is None else None
+        )
         if counted is not None:
             unit = self._unit_of_word(counted[1])
             return None if unit is None else Amount(counted[0], unit, end)
@@ -464,7 +466,7 @@ class _Finder:
         """Return amount, currency and end of money at a token."""
         s, currencies, value = self.s, self.tables.currencies, Decimal(0)
         number = self._number(at) or self._fraction(at)
-        attached = self._attached(at) if number is None else None
+        attached = self._read_attached(at) if number is None else None
         named: tuple[str, int] | None = None
         if number is not None:
             value = number.value
