@@ -57,7 +57,7 @@ Fill = Callable[[str, Reading], Filled | None]
 
 
 @dataclass(slots=True)
-class Templates:
+class LazyTemplates:
     """Templates that are read, and indexed, when they are needed.
 
     Attributes:
@@ -73,7 +73,7 @@ class Templates:
     _indexed: IndexedGrammar | None = None
 
     @classmethod
-    def from_inputs(cls, inputs: Inputs) -> "Templates":
+    def from_inputs(cls, inputs: Inputs) -> "LazyTemplates":
         """Return templates that were read."""
         return cls(files.templates_as_text(inputs), lambda: inputs, inputs.fingerprint())
 
@@ -107,7 +107,7 @@ class Derivations:
         words: those of the language of the sentences.
     """
 
-    templates: "Templates"
+    templates: "LazyTemplates"
     library: Library
     words: Words
     _engine: SpokenSentences | None = None

@@ -260,7 +260,7 @@ class Evidence:
         """Return what rows say."""
         rows = [x if isinstance(x, RowStore) else RowStore.from_pairs(x) for x in stores]
         total = sum(map(len, rows))
-        counts = _Said(words)
+        counts = _RowCounts(words)
         for store in rows:
             counts.add(store, language, step=max(1, -(-total // _MOST_ROWS)))
         hashes, telling, told_parts = array("q"), array("q"), array("q")
@@ -659,7 +659,7 @@ class _Denied:
                 yield opposite
 
 
-class _Said:
+class _RowCounts:
     """What rows say with which function, and with which parts of its programs.
 
     Words are numbers until all is counted: a term is two of them, 0 behind one that stands alone.

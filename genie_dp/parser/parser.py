@@ -42,11 +42,11 @@ from genie_dp.parser.answers import (
     Reply,
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
-from genie_dp.parser.derivations import Derivations, Templates, without_wake_words
+from genie_dp.parser.derivations import Derivations, LazyTemplates, without_wake_words
 from genie_dp.parser.evidence import Evidence, Support, places_of_texts, signals_of
 from genie_dp.parser.learned import Learned
 from genie_dp.parser.operators import Operators, negations_in, open_negations
-from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, fill
+from genie_dp.parser.reading.fill import EntityNames, Filled, NameLink, TypedText, fill
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
@@ -231,7 +231,7 @@ class Parser:
             hint = "train a parser: genie-dp train"
             raise GenieError(Problem("N014", message, hint=hint))
         reader = load_reader(units=target.units, locale=use.locale)
-        templates = Templates.from_inputs(inputs)
+        templates = LazyTemplates.from_inputs(inputs)
         derivations = Derivations(templates, inputs.library, use.locale.words)
         learned = None
         if has_base and use.locale.language == DEFAULT:
@@ -306,7 +306,7 @@ class Parser:
         derivations = None
         if reader is not None and (text := files.read_templates(path)):
             load = partial(files.inputs_of_templates, text, library, path)
-            derivations = Derivations(Templates(text, load, skills), library, use.locale.words)
+            derivations = Derivations(LazyTemplates(text, load, skills), library, use.locale.words)
         evidence = files.read_evidence(path, use.locale.words)
         return cls(
             target,
@@ -321,7 +321,7 @@ class Parser:
         )
 
     @property
-    def templates(self) -> Templates | None:
+    def templates(self) -> LazyTemplates | None:
         """Return the templates by which it derives sentences; None where it has none."""
         return self._derivations.templates if self._derivations is not None else None
 
@@ -570,11 +570,11 @@ class Parser:
         for reading, left_out in islice(chain(glued, whole), _MOST_LINKS):
             yield replace(reading, doubt=reading.doubt + left_out)
 
-    def _read_linked(self, typed: TypedText, links: Sequence[Link]) -> Reading:
+    def _read_linked(self, typed: TypedText, links: Sequence[NameLink]) -> Reading:
         assert self._reader is not None
         return typed.read(links, self._reader, now=self._clock())
 
-    def _links(self, found: Iterable[tuple[Link, ...]]) -> Iterator[tuple[Link, ...]]:
+    def _links(self, found: Iterable[tuple[NameLink, ...]]) -> Iterator[tuple[NameLink, ...]]:
         """Yield the sets of names of kinds that rows have."""
         if self._learned is None:
             return
@@ -1337,7 +1337,7 @@ def _values_of(readings: Sequence[Reading]) -> tuple[ReadValue, ...]:
     return tuple(values.values())
 
 
-def _overlaps(links: Sequence[Link], own: Sequence[Sequence[Link]]) -> Iterator[list[bool]]:
+def _overlaps(links: Sequence[NameLink], own: Sequence[Sequence[NameLink]]) -> Iterator[list[bool]]:
     """Yield for each of a caller's names which of the links have words of it."""
     for first, *_ in own:
         yield [link.start < first.end and first.start < link.end for link in links]

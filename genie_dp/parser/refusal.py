@@ -21,7 +21,7 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import Type, is_slot, slot_stem
 from genie_dp.locale import Words, sentences_of
 from genie_dp.models.vocabulary import Pair
-from genie_dp.parser.derivations import Templates
+from genie_dp.parser.derivations import LazyTemplates
 from genie_dp.parser.evidence import content_words
 from genie_dp.parser.reading.said import UNLISTED_NAME, SaidValues
 from genie_dp.parser.rows import NOW, RowMaker, Rows, RowStore
@@ -113,7 +113,7 @@ class Lexicon:
 
 
 @dataclass(slots=True)
-class OwnWords:
+class SkillWords:
     """The sentences that skills can do by their own words.
 
     Attributes:
@@ -136,7 +136,7 @@ class OwnWords:
     @classmethod
     def from_maker(
         cls, maker: RowMaker, lexicon: Lexicon, templates: Inputs | None
-    ) -> "OwnWords | None":
+    ) -> "SkillWords | None":
         """Return them; None of programs whose sentences hold no values, or without a library."""
         target = maker.target
         if target.library is None or not target.reads_values:
@@ -147,7 +147,7 @@ class OwnWords:
         )
         sentences = None
         if templates is not None:
-            indexed = Templates.from_inputs(templates).index(target.library, values)
+            indexed = LazyTemplates.from_inputs(templates).index(target.library, values)
             sentences = SpokenSentences(indexed, values, most_work=_MOST_WORK)
         own = cls(lexicon, values, sentences)
         if sentences is not None:
@@ -279,7 +279,7 @@ def add_refused(
     language = maker.target.language
     words = maker.locale.words
     lexicon = Lexicon.from_rows(rows.parts, language, words)
-    skills = OwnWords.from_maker(maker, lexicon, templates)
+    skills = SkillWords.from_maker(maker, lexicon, templates)
     learned: dict[str, None] = {}
     held_out: dict[str, None] = {}
     neighbours = ((sentence,) for sentence in _neighbours(language, maker.known, words))

@@ -23,7 +23,7 @@ from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import BASE, ParserConfig
 from genie_dp.parser.contrast import add_contrast
-from genie_dp.parser.derivations import Derivations, Templates
+from genie_dp.parser.derivations import Derivations, LazyTemplates
 from genie_dp.parser.evidence import Evidence
 from genie_dp.parser.incomplete import add_incomplete
 from genie_dp.parser.parser import Parser, Use
@@ -408,7 +408,9 @@ def _template_parser(job: _Run, reading: Reading) -> Parser:
     use, derivations = Use(locale=locale(job.config)), None
     if job.templates is not None and job.target.reads_values:
         library = job.templates.library
-        derivations = Derivations(Templates.from_inputs(job.templates), library, use.locale.words)
+        derivations = Derivations(
+            LazyTemplates.from_inputs(job.templates), library, use.locale.words
+        )
     reader = load_reader(phrases=reading.phrases, units=job.target.units, locale=use.locale)
     return Parser(job.target, reader=reader, use=use, derivations=derivations, clock=lambda: NOW)
 

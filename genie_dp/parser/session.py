@@ -23,7 +23,7 @@ from genie_dp.located import read_located
 from genie_dp.parser import folder as files
 from genie_dp.parser.answers import DERIVED, Answer, Reply
 from genie_dp.parser.config import ParseConfig
-from genie_dp.parser.derivations import Templates
+from genie_dp.parser.derivations import LazyTemplates
 from genie_dp.parser.forms import TEXT_FORMS, in_form
 from genie_dp.parser.parser import Parser, Use
 from genie_dp.parser.reading.said import SaidValues
@@ -56,7 +56,7 @@ _WORTH_SAYING = 0.05  # confidence
 class English:
     """Says programs, and what is nearest to a sentence, in the words of templates."""
 
-    def __init__(self, templates: Templates, library: Library, locale: Locale = LOCALE):
+    def __init__(self, templates: LazyTemplates, library: Library, locale: Locale = LOCALE):
         self.templates, self.library, self.locale = templates, library, locale
         self._sentences: SpokenSentences | None = None
         self._describer: Describer | None = None
@@ -171,7 +171,7 @@ class ParseSession:
         if config.english and has_skills and library is not None:
             if load_inputs is not None or templates is None:
                 load = load_inputs or partial(shipped_inputs, skip_broken=True)
-                templates = Templates.from_inputs(load(name, parser.skills))
+                templates = LazyTemplates.from_inputs(load(name, parser.skills))
             english = English(templates, library, parser.use.locale)
         return cls(parser, config.count, english)
 

@@ -11,7 +11,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.locale import words_of
 from genie_dp.parser import folder as files
-from genie_dp.parser.derivations import Derivations, Templates
+from genie_dp.parser.derivations import Derivations, LazyTemplates
 from genie_dp.parser.reading.fill import fill
 from genie_dp.parser.reading.said import SaidValues
 
@@ -51,7 +51,7 @@ def inputs(tmp_path_factory):
 @pytest.fixture(scope="module")
 def derive(inputs):
     values = SaidValues(inputs.language, inputs.library, now=datetime(2026, 11, 25))
-    derivations = Derivations(Templates.from_inputs(inputs), inputs.library, words_of("en"))
+    derivations = Derivations(LazyTemplates.from_inputs(inputs), inputs.library, words_of("en"))
 
     def fill_texts(program, reading):
         return fill(program, reading.values, language=inputs.language, library=inputs.library)

@@ -16,7 +16,7 @@ from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.answers import REFUSALS, Reply
 from genie_dp.parser.calibrate import Calibrate
 from genie_dp.parser.config import InputFile, ParserConfig
-from genie_dp.parser.derivations import Templates
+from genie_dp.parser.derivations import LazyTemplates
 from genie_dp.parser.evidence import Evidence, content_words
 from genie_dp.parser.refusal import add_refused, everyday_sentences
 from genie_dp.parser.rows import Reading, RowMaker, Style, read_all, target_of
@@ -431,7 +431,7 @@ def test_a_sentence_that_a_template_nearly_says_is_answered_with_that_template(
     folder = write_library(tmp_path, (DATA / "coverage" / "library.txt").read_text())
     inputs = load_inputs("thingtalk", [folder / "skills"], [folder / "main.genie"])
     parser = SimpleNamespace(use=SimpleNamespace(locale=Locale()))
-    english = English(Templates.from_inputs(inputs), inputs.library)
+    english = English(LazyTemplates.from_inputs(inputs), inputs.library)
     assert english.nearest(sentence) == expected
     # People read it in place of the plain refusal; programs get that as before.
     reply = Reply(sentence, tuple(sentence.split()), (), OUT_OF_SCOPE)

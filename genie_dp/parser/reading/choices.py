@@ -12,9 +12,9 @@ from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.reading import (
     MOST_CHARACTERS,
     WORDS,
-    Candidate,
     Reading,
     ReadValue,
+    ValueCandidate,
 )
 from genie_dp.parser.reading.sentence import TextTokens, sentence
 from genie_dp.skills.words import tokenize
@@ -34,18 +34,18 @@ _WEIGHED = word_set(
 )
 _MOST_DOUBTFUL = 16  # of these no more than three are read otherwise at a time: 696 ways
 
-Options = tuple[tuple[Candidate, ...], ...]
+Options = tuple[tuple[ValueCandidate, ...], ...]
 
 
-def rank(candidate: Candidate) -> tuple[int, int, int]:
+def rank(candidate: ValueCandidate) -> tuple[int, int, int]:
     """Return the key by which candidates are taken."""
     stem = "MEASURE" if candidate.stem.startswith("MEASURE_") else candidate.stem
     return candidate.start - candidate.end, candidate.start, _RANK[stem]
 
 
-def take_longest(candidates: Sequence[Candidate]) -> list[Candidate]:
+def take_longest(candidates: Sequence[ValueCandidate]) -> list[ValueCandidate]:
     """Return candidates that do not overlap, the longest taken first, in the order of the text."""
-    taken: list[Candidate] = []
+    taken: list[ValueCandidate] = []
     used: set[int] = set()
     for candidate in sorted(candidates, key=rank):
         places = range(candidate.start, candidate.end)
@@ -55,7 +55,7 @@ def take_longest(candidates: Sequence[Candidate]) -> list[Candidate]:
     return sorted(taken)
 
 
-def by_context(candidates: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
+def by_context(candidates: Sequence[ValueCandidate], words: Sequence[str]) -> list[ValueCandidate]:
     """Return the candidates without money that is weighed."""
     if _WEIGHED.isdisjoint(words):
         return list(candidates)
@@ -66,7 +66,9 @@ def by_context(candidates: Sequence[Candidate], words: Sequence[str]) -> list[Ca
     ]
 
 
-def choices(candidates: Sequence[Candidate], *, most: int) -> Iterator[tuple[int, list[Candidate]]]:
+def choices(
+    candidates: Sequence[ValueCandidate], *, most: int
+) -> Iterator[tuple[int, list[ValueCandidate]]]:
     """Yield (doubt, what to take) of up to so many ways to read, the likeliest first."""
     first = take_longest([c for c in candidates if not c.is_weak])
     yield 0, first
@@ -92,7 +94,7 @@ def choices(candidates: Sequence[Candidate], *, most: int) -> Iterator[tuple[int
                     return
 
 
-def _options(candidate: Candidate, candidates: Sequence[Candidate]) -> Options:
+def _options(candidate: ValueCandidate, candidates: Sequence[ValueCandidate]) -> Options:
     """Return what may be taken in place of a candidate, itself first."""
     inside = [
         c
@@ -101,7 +103,7 @@ def _options(candidate: Candidate, candidates: Sequence[Candidate]) -> Options:
     ]
     equal = [c for c in inside if (c.start, c.end) == (candidate.start, candidate.end)]
     smaller = [c for c in inside if (c.start, c.end) != (candidate.start, candidate.end)]
-    options: list[tuple[Candidate, ...]] = [(candidate,)]
+    options: list[tuple[ValueCandidate, ...]] = [(candidate,)]
     if candidate.stem in ("DATE", "TIME", "MEASURE_m", "DURATION"):
         parts = take_longest([c for c in smaller if not c.is_weak])
         if parts:
@@ -125,7 +127,7 @@ class CandidateReader(ABC):
         self.phrases, self.units, self.locale = phrases, units, locale
 
     @abstractmethod
-    def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
+    def candidates(self, s: TextTokens, now: datetime) -> Iterator[ValueCandidate]:
         """Yield all that may be a value."""
 
     def read(self, text: str, *, now: datetime, locale: Locale | None = None) -> Reading:
@@ -148,7 +150,7 @@ class CandidateReader(ABC):
 
 
 def read_choices(
-    s: TextTokens, candidates: Sequence[Candidate], *, most: int, phrases: Phrases = NO_PHRASES
+    s: TextTokens, candidates: Sequence[ValueCandidate], *, most: int, phrases: Phrases = NO_PHRASES
 ) -> tuple[Reading, ...]:
     """Return the readings that the candidates allow."""
     candidates = [*candidates, *phrases.numbers_in_words(s, candidates)]
@@ -158,7 +160,7 @@ def read_choices(
     return tuple(_reading(s, taken, doubt) for doubt, taken in choices(fitting, most=most))
 
 
-def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
+def _reading(s: TextTokens, taken: Sequence[ValueCandidate], doubt: int) -> Reading:
     tokens: list[str] = []
     values: dict[str, ReadValue] = {}
     slots_in_text = {word for word, masked in zip(s.words, s.masked, strict=True) if masked}

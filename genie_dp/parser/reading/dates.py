@@ -11,7 +11,7 @@ from genie_dp.locale import DEFAULT, sentences_of, words_of
 from genie_dp.locale import PARTS_OF_DAY as ALL_PARTS
 from genie_dp.parser.reading.measures import amount_at
 from genie_dp.parser.reading.numbers import ORDINALS, Numbers, ordinal_at
-from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.reading import ValueCandidate
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.texts import word_set
 from genie_dp.values.calendar import (
@@ -307,7 +307,7 @@ def is_after_bare(s: TextTokens, at: int) -> bool:
     return s.word(at) in _AFTER_BARE
 
 
-def bare_end(s: TextTokens, at: int, numbers: Numbers, first: Time) -> Candidate | None:
+def bare_end(s: TextTokens, at: int, numbers: Numbers, first: Time) -> ValueCandidate | None:
     """Return the 1 of "from 11 am to 1": the hour that is next after the first one."""
     number = numbers[at]
     if number is None or number.value % 1 or not 1 <= number.value <= 12:
@@ -320,7 +320,7 @@ def bare_end(s: TextTokens, at: int, numbers: Numbers, first: Time) -> Candidate
     return s.candidate(at, number.end, "TIME", f"time:{hour}:00:00")
 
 
-def times(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
+def times(s: TextTokens, numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield the candidates that are times of day."""
     for i in s.beginnings(numbers, BEGINS):
         time = time_at(s, i, numbers)
@@ -378,7 +378,7 @@ class Day(NamedTuple):
     until: date | None = None
 
 
-def day_candidate(s: TextTokens, at: int, day: Day) -> Candidate:
+def day_candidate(s: TextTokens, at: int, day: Day) -> ValueCandidate:
     """Return a day, a part of one or a span of several as a candidate."""
     value, alternative = f"date:{day.day.isoformat()}", ""
     if day.until is not None:
@@ -389,7 +389,7 @@ def day_candidate(s: TextTokens, at: int, day: Day) -> Candidate:
     return s.candidate(at, day.end, "DATE", value, soft=day.soft, weak=day.weak, other=alternative)
 
 
-def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
+def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[ValueCandidate]:
     """Yield the candidates that are dates, with and without a time of day."""
     begun: dict[int, tuple[date, bool]] = {}  # token after a date -> it, whether "between" stands
     for i in s.beginnings(numbers, BEGINS):
@@ -409,7 +409,7 @@ def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
             yield candidate
 
 
-def _day_of(candidate: Candidate) -> date:
+def _day_of(candidate: ValueCandidate) -> date:
     text, _, _ = candidate.value.removeprefix("date:").partition("/")
     return datetime.fromisoformat(text).date()
 
@@ -427,7 +427,7 @@ def recurs(s: TextTokens, at: int) -> bool:
     return False
 
 
-def _dates(s: TextTokens, at: int, numbers: Numbers, now: datetime) -> list[Candidate]:
+def _dates(s: TextTokens, at: int, numbers: Numbers, now: datetime) -> list[ValueCandidate]:
     try:
         day = day_at(s, at, numbers, now.date())
         if day is not None:
@@ -438,13 +438,13 @@ def _dates(s: TextTokens, at: int, numbers: Numbers, now: datetime) -> list[Cand
         return []  # no such day, or none that a calendar has
 
 
-def moment_candidate(s: TextTokens, at: int, end: int, day: date, time: Time) -> Candidate:
+def moment_candidate(s: TextTokens, at: int, end: int, day: date, time: Time) -> ValueCandidate:
     """Return a day and a time of it as one candidate."""
     text = f"{day.isoformat()}T{time.hour:02d}:{time.minute:02d}:{time.second:02d}"
     return s.candidate(at, end, "DATE", f"date:{text}")
 
 
-def _with_time(s: TextTokens, at: int, day: Day, numbers: Numbers) -> Iterator[Candidate]:
+def _with_time(s: TextTokens, at: int, day: Day, numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield "tomorrow" and "tomorrow at 8 pm"."""
     yield day_candidate(s, at, day)
     if day.until is not None:
@@ -460,7 +460,7 @@ def _with_time(s: TextTokens, at: int, day: Day, numbers: Numbers) -> Iterator[C
 
 def _time_first(
     s: TextTokens, at: int, time: Time, numbers: Numbers, now: datetime
-) -> Iterator[Candidate]:
+) -> Iterator[ValueCandidate]:
     """Yield "8 pm tomorrow", "noon on friday", "at 8 tonight"."""
     place = time.end + (s.word(time.end) in ("on", ","))
     if time.is_part or s.word(place - 1) in _RECURS or place >= len(s.words):
@@ -753,7 +753,7 @@ def _bare_year(s: TextTokens, at: int) -> Day | None:
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 
-def moments(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
+def moments(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[ValueCandidate]:
     """Yield the candidates that are points of time."""
     for i in s.beginnings(numbers, BEGINS):
         if s.word(i - 1) in _RECURS:

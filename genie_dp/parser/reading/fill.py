@@ -18,7 +18,7 @@ from genie_dp.languages.types import Entity, slot_stem, unit_of
 from genie_dp.languages.units import Units
 from genie_dp.locale import LOCALE, Words
 from genie_dp.parser.reading.glued import Glued
-from genie_dp.parser.reading.name_keys import NameIndex, Part, parts_of
+from genie_dp.parser.reading.name_keys import NameIndex, NamePart, parts_of
 from genie_dp.parser.reading.reading import Reader, Reading, ReadValue
 from genie_dp.parser.reading.sentence import clean
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
@@ -50,7 +50,7 @@ class Name:
     how: How
 
 
-class Link(NamedTuple):
+class NameLink(NamedTuple):
     """Words of a sentence, from one place to another, that may be a name of that kind."""
 
     start: int
@@ -90,7 +90,7 @@ class TypedText:
         """Return its tokens."""
         return tuple([token for token, _, _ in self.places])
 
-    def read(self, links: Sequence[Link], reader: Reader, *, now: datetime) -> Reading:
+    def read(self, links: Sequence[NameLink], reader: Reader, *, now: datetime) -> Reading:
         """Return the likeliest reading in which some tokens are names and no values."""
         names: dict[str, ReadValue] = {}
         counts: dict[str, int] = {}
@@ -162,7 +162,7 @@ class EntityNames:
         lists = {kind: listed for kind, listed in self._lists.items() if kind not in own}
         return replace(self, own=own, is_all=is_all, _lists=lists)
 
-    def links(self, tokens: Sequence[str], values: Collection[int] = ()) -> list[Link]:
+    def links(self, tokens: Sequence[str], values: Collection[int] = ()) -> list[NameLink]:
         """Return what in a sentence may be a name, the longest first; a caller's own before others.
 
         Names of lists are found without slips of spelling, a caller's with them.
@@ -183,11 +183,11 @@ class EntityNames:
             if set(values).isdisjoint(range(*place)) or _has_number(parts, place):
                 listed.setdefault(place, {})[kind] = None
         places = [*sorted(own, key=_longest_first), *sorted(listed, key=_longest_first)]
-        return [Link(*place, kind) for place in places for kind in (own | listed)[place]]
+        return [NameLink(*place, kind) for place in places for kind in (own | listed)[place]]
 
     def names_together(
         self, tokens: Sequence[str], values: Collection[int] = ()
-    ) -> Iterator[tuple[Link, ...]]:
+    ) -> Iterator[tuple[NameLink, ...]]:
         """Yield sets of names that a sentence may have: first the caller's, two or more, together.
 
         Then one name alone, as `links` has them.
@@ -197,18 +197,18 @@ class EntityNames:
             yield from islice(product(*apart), _MOST_TOGETHER)
         yield from ((link,) for link in self.links(tokens, values))
 
-    def owned_apart(self, tokens: Sequence[str]) -> list[list[Link]]:
+    def owned_apart(self, tokens: Sequence[str]) -> list[list[NameLink]]:
         """Return the caller's names in a sentence, the longest of those that overlap.
 
         Each with all kinds that it may be.
         """
-        apart: list[list[Link]] = []
+        apart: list[list[NameLink]] = []
         taken: set[int] = set()
         owned = self._find_own(parts_of(tuple(tokens), self.known))
         for start, end in sorted(owned, key=_longest_first):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
-                apart.append([Link(start, end, kind) for kind in owned[start, end]])
+                apart.append([NameLink(start, end, kind) for kind in owned[start, end]])
         return apart
 
     def owned_in(self, sentence: str) -> list[str]:
@@ -231,7 +231,7 @@ class EntityNames:
         for index in (self._own_index, self._list_index):
             yield from ((x.start, x.end) for x in index.find_in(parts))
 
-    def _find_own(self, parts: Sequence[Part]) -> dict[tuple[int, int], list[str]]:
+    def _find_own(self, parts: Sequence[NamePart]) -> dict[tuple[int, int], list[str]]:
         """Return the places of a caller's own names, and the kinds that have them."""
         exact = [*self._own_index.find_in(parts)]
         slips = (
@@ -449,7 +449,7 @@ def _longest_first(place: tuple[int, int]) -> tuple[int, int]:
     return place[0] - place[1], place[0]
 
 
-def _has_number(parts: Sequence[Part], place: tuple[int, int]) -> bool:
+def _has_number(parts: Sequence[NamePart], place: tuple[int, int]) -> bool:
     start, end = place
     return any(part.is_number and start <= part.first < end for part in parts)
 

@@ -15,7 +15,7 @@ from genie_dp.parser.reading.numbers import number_at, numbers, wholes
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.places import places
 from genie_dp.parser.reading.ranges import ranges, with_scales
-from genie_dp.parser.reading.reading import MOST_CHARACTERS, Candidate, Reader, Reading
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ValueCandidate
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.parser.reading.words_reader import WordsReader
 
@@ -37,7 +37,7 @@ class GrammarReader(CandidateReader):
                 return Reading(tokens)
         return super().read(text, now=now, locale=locale)
 
-    def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
+    def candidates(self, s: TextTokens, now: datetime) -> Iterator[ValueCandidate]:
         """Yield all that may be a value."""
         yield from marks(s)
         if begins := begins_in(s):
@@ -45,7 +45,7 @@ class GrammarReader(CandidateReader):
         yield from places(s)
 
 
-def _read_measures(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[Candidate]:
+def _read_measures(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[ValueCandidate]:
     """Yield numbers, and what has one or stands for one: measures, money, times and dates."""
     begun = {place: number_at(s, place) for place in s.begins}
     token_numbers = with_scales(s, tuple(map(begun.get, range(len(s.words)))))

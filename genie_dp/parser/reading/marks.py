@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from genie_dp.languages.thingtalk.tokens import quote_words
-from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.reading import ValueCandidate
 from genie_dp.parser.reading.sentence import TextTokens
 
 _ANY_QUOTE = re.compile("[\"'“«‘„»‚›‹]")
@@ -49,7 +49,7 @@ _LIKE_A_PHONE = re.compile(r"\d[\d ().-]{5,}\d")
 _NANP = frozenset(("US", "CA"))
 
 
-def marks(s: TextTokens) -> Iterator[Candidate]:
+def marks(s: TextTokens) -> Iterator[ValueCandidate]:
     """Yield the candidates that are told by their shape."""
     for match in _QUOTES.finditer(s.text) if _ANY_QUOTE.search(s.text) else ():
         text = next(group for group in match.groups() if group is not None).strip()
@@ -58,7 +58,7 @@ def marks(s: TextTokens) -> Iterator[Candidate]:
             for start, masked in zip(s.starts, s.masked, strict=True)
         )
         if text and not is_masked:
-            yield Candidate(match.start(), match.end(), "QUOTED_STRING", quote_words(text))
+            yield ValueCandidate(match.start(), match.end(), "QUOTED_STRING", quote_words(text))
     for i, word in enumerate(s.words) if _SHAPED.search(s.text) else ():
         if s.masked[i] or (i and s.text[s.starts[i] - 1] in "@#/\\"):
             continue
@@ -81,7 +81,7 @@ def entity(text: str, kind: str) -> str:
     return f"{quote_words(text)} ^^{kind}"
 
 
-def _shapes_at(s: TextTokens, at: int, word: str) -> Iterator[Candidate]:
+def _shapes_at(s: TextTokens, at: int, word: str) -> Iterator[ValueCandidate]:
     start = s.starts[at]
     first = word[:1]
     # "o'brien@example.com" is cut before the sign.
@@ -90,18 +90,18 @@ def _shapes_at(s: TextTokens, at: int, word: str) -> Iterator[Candidate]:
     goes_on = after[:1] in ("/", ":") and after[1:].strip() != ""
     if first == "@" and is_behind and (match := _MAIL.match(s.text, s.starts[at - 1])) is not None:
         value = entity(match[0], "tt:email_address")
-        yield Candidate(match.start(), match.end(), "EMAIL_ADDRESS", value)
+        yield ValueCandidate(match.start(), match.end(), "EMAIL_ADDRESS", value)
     elif first == "@" and (match := _NAME.match(s.text, start)) is not None:
-        yield Candidate(start, match.end(), "USERNAME", entity(match[1], "tt:username"))
+        yield ValueCandidate(start, match.end(), "USERNAME", entity(match[1], "tt:username"))
     elif first == "#" and (match := _TAG.match(s.text, start)) is not None:
-        yield Candidate(start, match.end(), "HASHTAG", entity(match[1], "tt:hashtag"))
+        yield ValueCandidate(start, match.end(), "HASHTAG", entity(match[1], "tt:hashtag"))
     elif "@" in word and (match := _MAIL.match(s.text, start)) is not None:
         value = entity(match[0], "tt:email_address")
-        yield Candidate(start, match.end(), "EMAIL_ADDRESS", value)
+        yield ValueCandidate(start, match.end(), "EMAIL_ADDRESS", value)
     elif ("." in word or "/" in word) and (match := _LINK.match(s.text, start)) is not None:
         text = _trim_link(match[0])
         if len(text) > 4 and "/" in f"{text}/".partition("@")[0]:  # no part of an address
-            yield Candidate(start, start + len(text), "URL", entity(text, "tt:url"))
+            yield ValueCandidate(start, start + len(text), "URL", entity(text, "tt:url"))
     if (first in "~./" or "." in word or goes_on) and (
         (match := _PATH.match(s.text, start)) is not None and _is_alone(s, start)
     ):
@@ -109,7 +109,9 @@ def _shapes_at(s: TextTokens, at: int, word: str) -> Iterator[Candidate]:
         if _INITIALS.match(s.text, start) is not None:
             return  # "washington, d.c."
         if any(c.isalpha() for c in text):
-            yield Candidate(start, start + len(text), "PATH_NAME", entity(text, "tt:path_name"))
+            yield ValueCandidate(
+                start, start + len(text), "PATH_NAME", entity(text, "tt:path_name")
+            )
 
 
 def _trim_link(link: str) -> str:
@@ -125,7 +127,7 @@ def _is_alone(s: TextTokens, start: int) -> bool:
     return start == 0 or not (s.text[start - 1].isalnum() or s.text[start - 1] in "@/._-")
 
 
-def _phones(s: TextTokens) -> Iterator[Candidate]:
+def _phones(s: TextTokens) -> Iterator[ValueCandidate]:
     if _LIKE_A_PHONE.search(s.text) is None:
         return
     is_nanp = s.locale.region in _NANP
@@ -135,7 +137,7 @@ def _phones(s: TextTokens) -> Iterator[Candidate]:
             if match is not None and _is_alone(s, start):
                 digits = (match[1] or match[2]) + match[3] + match[4]
                 value = entity(f"+1{digits}", "tt:phone_number")
-                yield Candidate(start, match.end(), "PHONE_NUMBER", value)
+                yield ValueCandidate(start, match.end(), "PHONE_NUMBER", value)
     if is_nanp and not _PLUS.search(s.text):
         return
     import phonenumbers
@@ -146,4 +148,4 @@ def _phones(s: TextTokens) -> Iterator[Candidate]:
         if phone.raw_string.startswith("+") or phonenumbers.is_valid_number(phone.number):
             number = phonenumbers.format_number(phone.number, phonenumbers.PhoneNumberFormat.E164)
             value = entity(number, "tt:phone_number")
-            yield Candidate(phone.start, phone.end, "PHONE_NUMBER", value)
+            yield ValueCandidate(phone.start, phone.end, "PHONE_NUMBER", value)

@@ -16,7 +16,7 @@ from genie_dp.parser.reading.numbers import (
     fraction_at,
     short_number,
 )
-from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.reading import ValueCandidate
 from genie_dp.parser.reading.sentence import PhraseTable, TextTokens, phrase_table
 from genie_dp.texts import word_set
 from genie_dp.values.money import CURRENCIES
@@ -197,7 +197,7 @@ def stem_of(unit: str, units: Units = SHIPPED) -> str:
 BEGINS = frozenset(("a", "an", "half", "quarter", "three", "one"))
 
 
-def measures(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
+def measures(s: TextTokens, numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield the candidates that are measures."""
     for i in s.beginnings(numbers, BEGINS):
         amount = amount_at(s, i, numbers)
@@ -223,7 +223,9 @@ def _one_and(s: TextTokens, at: int, numbers: Numbers) -> Amount | None:
     return Amount(Decimal(1), *unit)
 
 
-def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> Iterator[Candidate]:
+def _with_smaller(
+    s: TextTokens, at: int, amount: Amount, numbers: Numbers
+) -> Iterator[ValueCandidate]:
     """Yield "6 feet 3 inches", "2 hours and a half", "5 foot 10", else the amount alone."""
     after = amount_at(s, amount.end, numbers) if _is_written(s, amount, "m") else None
     if after is not None and _is_written(s, after, "s"):
@@ -306,7 +308,7 @@ def _inches(s: TextTokens, feet: Amount, numbers: Numbers) -> Number | None:
     return number if amount_at(s, feet.end, numbers) is None else None
 
 
-def _feet(s: TextTokens, at: int) -> Iterator[Candidate]:
+def _feet(s: TextTokens, at: int) -> Iterator[ValueCandidate]:
     """Yield 6'3" and 6' 3"."""
     match = _FEET.fullmatch(s.word(at))
     if match is not None:
@@ -320,7 +322,7 @@ def _feet(s: TextTokens, at: int) -> Iterator[Candidate]:
             yield s.candidate(at, end, "MEASURE_m", value)
 
 
-def _idiom(s: TextTokens, at: int) -> Iterator[Candidate]:
+def _idiom(s: TextTokens, at: int) -> Iterator[ValueCandidate]:
     """Yield "an hour", "half an hour", "an hour and a half", "a quarter of an hour"."""
     word = s.word(at)
     if s.word(at - 1) in ("a", "an", "half") and word in ("half", "an", "a"):
@@ -366,7 +368,7 @@ _HALVED = {
 }  # fmt: skip
 
 
-def _half_of(s: TextTokens, at: int) -> Candidate | None:
+def _half_of(s: TextTokens, at: int) -> ValueCandidate | None:
     """Return "half an hour", "a half hour", "half-hour"."""
     place = at
     if s.word(place) in ("a", "an") and s.word(place + 1) in ("half", "half-hour"):
@@ -427,7 +429,7 @@ def currency_at(s: TextTokens, at: int) -> tuple[str, int] | None:
 BEGINS_MONEY = frozenset(("a", "an", "one", "half", *DOLLARS, *_SIGNS, *CODES))
 
 
-def money(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
+def money(s: TextTokens, numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield the candidates that are amounts of money."""
     for i in s.beginnings(numbers, BEGINS_MONEY):
         number = numbers[i]
@@ -442,7 +444,7 @@ def money(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
 _GLUED = re.compile(r"([-+]?\d[\d.,]*)([a-z°]+)")
 
 
-def plain_amounts(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
+def plain_amounts(s: TextTokens, numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield the numbers of "$5000" and "70kg", for libraries that have no measures, nor money."""
     for i in s.beginnings(numbers, BEGINS_MONEY):
         if numbers[i] is not None:
@@ -466,7 +468,7 @@ def _is_other_unit(sign: str, units: Units) -> bool:
 _CURRENCY_NAMES = {currency.code: currency.plural for currency in CURRENCIES if currency.sign}
 
 
-def money_at(s: TextTokens, at: int, numbers: Numbers) -> Candidate | None:
+def money_at(s: TextTokens, at: int, numbers: Numbers) -> ValueCandidate | None:
     """Return the amount of money that begins at a token, or None."""
     number = numbers[at] if at < len(numbers) else None
     amounts = _with_sign(s, at, numbers) if number is None else _with_name(s, at, number, numbers)
@@ -482,12 +484,14 @@ def _money_candidate(
     *,
     soft: bool = False,
     weak: bool = False,
-) -> Candidate:
+) -> ValueCandidate:
     value = f"currency:{plain_digits(amount)}:{code}"
     return s.candidate(at, end, "CURRENCY", value, soft=soft, weak=weak)
 
 
-def _with_name(s: TextTokens, at: int, number: Number, numbers: Numbers) -> Iterator[Candidate]:
+def _with_name(
+    s: TextTokens, at: int, number: Number, numbers: Numbers
+) -> Iterator[ValueCandidate]:
     """Yield "5 dollars (and 20 cents)", "50 cents"."""
     currency = currency_at(s, number.end)
     cents = cents_at(s, number.end)
@@ -534,7 +538,7 @@ def _bare_cents(s: TextTokens, end: int, numbers: Numbers) -> tuple[Decimal, int
     return (number.value / 100, number.end) if s.word(number.end) in ("", ".", "!", "?") else None
 
 
-def _with_sign(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
+def _with_sign(s: TextTokens, at: int, numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield "$5", "$ 5", "$1.5k", "$2 million", "eur 5"."""
     word = s.word(at)
     if word in ("-", *DOLLARS) and s.starts[at + 1 : at + 2] == (s.ends[at],):
@@ -568,7 +572,7 @@ def _code_of(s: TextTokens, sign: str) -> str:
     return s.locale.currency if sign in _LOCAL else _SIGNS.get(sign, sign)
 
 
-def _with_prefix(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
+def _with_prefix(s: TextTokens, at: int, numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield "-$5", "C$5": what stands right before the sign says more."""
     word, sign = s.word(at), s.word(at + 1)[:1]
     is_inside = at > 0 and s.ends[at - 1] == s.starts[at]
@@ -586,7 +590,7 @@ def _with_prefix(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate
         yield candidate._replace(start=start, value=f"currency:{amount}:{code}")
 
 
-def _one_currency(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
+def _one_currency(s: TextTokens, at: int, numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield "a dollar", "a buck fifty", "a dollar and fifty cents", "half a dollar"."""
     is_half = s.word(at) == "half"
     place = at + 1 + (is_half and s.word(at + 1) in ("a", "an"))

@@ -31,7 +31,7 @@ _LETTERS_OF_SLIPS = 4  # fewer letters with a slip are mostly another word: "all
 _MARGIN = 3.0  # of rapidfuzz's ratio, by which a name has to be nearer than all others
 
 
-class Part(NamedTuple):
+class NamePart(NamedTuple):
     """A word, a number or a mark such as "&" of a name.
 
     Attributes:
@@ -73,7 +73,7 @@ class NameKey(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
+def parts_of(tokens: tuple[str, ...], known: Words) -> tuple[NamePart, ...]:
     """Return the parts of tokens; placeholders are parts as they are.
 
     >>> [part.text for part in parts_of(("kyle", "'s", "radio", "twenty-two"), LOCALE.words)]
@@ -90,7 +90,7 @@ def parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
     texts = tuple([text for text, _, _ in pieces])
     masked = tuple(map(is_slot, texts))
     s = TextTokens("", texts, (), (), masked, (), range(len(texts)), LOCALE, COMMON)
-    parts: list[Part] = []
+    parts: list[NamePart] = []
     end = 0
     for position, (text, first, starts_word) in enumerate(pieces):
         if position < end:
@@ -105,7 +105,7 @@ def parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
             text = without_accents(text)
         is_function_word = number is None and texts[position] in known.function_words
         last = pieces[end - 1][1] + 1
-        parts.append(Part(text, first, last, number is not None, is_function_word, starts_word))
+        parts.append(NamePart(text, first, last, number is not None, is_function_word, starts_word))
     return tuple(parts)
 
 
@@ -134,7 +134,7 @@ def _figures(text: str, known: Words) -> str:
     return ".".join((whole.lstrip("0") or "0", *rest))
 
 
-def _key_of(parts: Sequence[Part]) -> NameKey:
+def _key_of(parts: Sequence[NamePart]) -> NameKey:
     text, breaks, plain_breaks = "", set[int](), set[int]()
     for place, part in enumerate(parts):
         if part.starts_word:
@@ -153,7 +153,7 @@ def _key_of(parts: Sequence[Part]) -> NameKey:
     return NameKey(text, words, fixed, frozenset(breaks), frozenset(plain_breaks))
 
 
-def _words_of(parts: Sequence[Part]) -> list[tuple[str, int]]:
+def _words_of(parts: Sequence[NamePart]) -> list[tuple[str, int]]:
     """Return the words of parts, each with the number of its first part.
 
     >>> _words_of(parts_of(("kyle", "'s", "r2-d2"), LOCALE.words))
@@ -205,7 +205,7 @@ def _from_roman(numeral: re.Match[str]) -> str:
     return str(sum(x if x >= y else -x for x, y in zip(values, following, strict=True)))
 
 
-class Found(NamedTuple):
+class NameMatch(NamedTuple):
     """A name in a sentence: where it begins and ends, in tokens, its kind, and the name."""
 
     start: int
@@ -271,7 +271,7 @@ class NameIndex:
                 return names[0][0]
         return None
 
-    def find_in(self, parts: Sequence[Part]) -> Iterator[Found]:
+    def find_in(self, parts: Sequence[NamePart]) -> Iterator[NameMatch]:
         """Yield what is a name in the sentence that has these parts, without slips."""
         for start, first in enumerate(parts if self._sorted else ()):
             for end in range(start + 1, len(parts) + 1):
@@ -282,9 +282,9 @@ class NameIndex:
                 if self._sorted[place] == parts_key.text and _are_tokens(parts, start, end):
                     for name, kind, key in self._names[parts_key.text]:
                         if key.is_named_by(parts_key):
-                            yield Found(first.first, parts[end - 1].end, kind, name)
+                            yield NameMatch(first.first, parts[end - 1].end, kind, name)
 
-    def find_slips(self, parts: Sequence[Part], threshold: float) -> Iterator[Found]:
+    def find_slips(self, parts: Sequence[NamePart], threshold: float) -> Iterator[NameMatch]:
         """Yield what is a name with a slip of spelling in the sentence that has these parts."""
         from rapidfuzz import fuzz
 
@@ -302,9 +302,9 @@ class NameIndex:
                         and _key_of(parts[start:end]).fixed == key.fixed
                         and _are_tokens(parts, start, end)
                     ):
-                        yield Found(parts[start].first, parts[end - 1].end, kind, name)
+                        yield NameMatch(parts[start].first, parts[end - 1].end, kind, name)
 
 
-def _are_tokens(parts: Sequence[Part], start: int, end: int) -> bool:
+def _are_tokens(parts: Sequence[NamePart], start: int, end: int) -> bool:
     is_start = start == 0 or parts[start - 1].end <= parts[start].first
     return is_start and (end == len(parts) or parts[end - 1].end <= parts[end].first)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from genie_dp.locale import DEFAULT, words_of
-from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.reading import ValueCandidate
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.texts import word_set
 from genie_dp.values.spelling import Number, cardinal, ordinal, plain_digits
@@ -231,7 +231,7 @@ def short_number(token: str) -> Decimal | None:
     return Decimal(match[1]) * _SUFFIXES[match[2]] if match is not None else None
 
 
-def numbers(s: TextTokens, token_numbers: Numbers) -> Iterator[Candidate]:
+def numbers(s: TextTokens, token_numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield the candidates that are numbers; `token_numbers` are those that begin at each token."""
     for i in s.begins:
         word, number = s.word(i), token_numbers[i]
@@ -254,7 +254,7 @@ def numbers(s: TextTokens, token_numbers: Numbers) -> Iterator[Candidate]:
             yield from _ordinal(s, i)
 
 
-def wholes(s: TextTokens, token_numbers: Numbers) -> Iterator[Candidate]:
+def wholes(s: TextTokens, token_numbers: Numbers) -> Iterator[ValueCandidate]:
     """Yield the "2" of "2 and a half hours", for templates that say the half by themselves."""
     for i in s.begins:
         number = token_numbers[i]
@@ -269,7 +269,7 @@ def wholes(s: TextTokens, token_numbers: Numbers) -> Iterator[Candidate]:
 _PEOPLE = frozenset(("us", "them", "you", "these", "those"))
 
 
-def _plain(s: TextTokens, at: int, number: Number) -> Iterator[Candidate]:
+def _plain(s: TextTokens, at: int, number: Number) -> Iterator[ValueCandidate]:
     text = plain_digits(
         number.value.quantize(Decimal("1e-9")) if "E" in str(number.value) else number.value
     )
@@ -320,7 +320,7 @@ def ordinal_at(s: TextTokens, at: int) -> tuple[int, int] | None:
     return None
 
 
-def _ordinal(s: TextTokens, at: int) -> Iterator[Candidate]:
+def _ordinal(s: TextTokens, at: int) -> Iterator[ValueCandidate]:
     """Yield "third", "twenty first" as candidates that are words unless a caller asks for more."""
     position = ordinal_at(s, at)
     if position is not None:

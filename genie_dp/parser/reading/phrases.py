@@ -14,7 +14,7 @@ from typing import Any
 
 from genie_dp.locale import Words
 from genie_dp.parser.reading.name_keys import parts_of
-from genie_dp.parser.reading.reading import WORDS, Candidate, Reading
+from genie_dp.parser.reading.reading import WORDS, Reading, ValueCandidate
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
 
@@ -48,8 +48,8 @@ class Phrases:
         )
 
     def numbers_in_words(
-        self, s: TextTokens, candidates: Sequence[Candidate]
-    ) -> Iterator[Candidate]:
+        self, s: TextTokens, candidates: Sequence[ValueCandidate]
+    ) -> Iterator[ValueCandidate]:
         """Yield the numbers that are one word with what follows them: the 5 of "5-minute".
 
         They are a second choice, for the word may be a name ("7up"), or a duration.
@@ -62,9 +62,9 @@ class Phrases:
                 start = s.starts[place]
                 end = start + len(match[1])
                 is_weak = all(end <= c.start or c.end <= start for c in candidates)
-                yield Candidate(start, end, "NUMBER", match[1], is_weak, False, "")
+                yield ValueCandidate(start, end, "NUMBER", match[1], is_weak, False, "")
 
-    def weaken(self, candidates: Sequence[Candidate], s: TextTokens) -> list[Candidate]:
+    def weaken(self, candidates: Sequence[ValueCandidate], s: TextTokens) -> list[ValueCandidate]:
         """Return the candidates; those of a known phrase only for callers who ask for more.
 
         A number of a phrase is spelled as the skills spell it: "radio 7" is their "radio seven".
@@ -74,7 +74,7 @@ class Phrases:
         starts = {start: i for i, start in enumerate(s.starts)}
         ends = {end: i for i, end in enumerate(s.ends)}
         spans: list[tuple[int, int]] = []
-        spelled: list[Candidate] = []
+        spelled: list[ValueCandidate] = []
         for c in candidates:
             first, last = starts.get(c.start), ends.get(c.end)
             if c.is_weak or first is None or last is None:
@@ -84,7 +84,7 @@ class Phrases:
             if spelling is not None:
                 spans.append((c.start, c.end))
                 if spelling != " ".join(words):
-                    spelled.append(Candidate(c.start, c.end, WORDS, "", after=spelling))
+                    spelled.append(ValueCandidate(c.start, c.end, WORDS, "", after=spelling))
         weakened = [
             c._replace(is_weak=True)
             if any(start <= c.start and c.end <= end for start, end in spans)

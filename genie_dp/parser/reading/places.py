@@ -6,7 +6,7 @@ from pathlib import Path
 
 from genie_dp.augment.gazetteer import OWN_PLACES, ListedPlace, gazetteer
 from genie_dp.augment.values import shipped_list
-from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.reading import ValueCandidate
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.texts import without_accents, word_set
 
@@ -40,7 +40,7 @@ for _name, _value in OWN_PLACES.items():
     _OWN.setdefault(_name.split()[0], []).append((tuple(_name.split()), _value))
 
 
-def places(s: TextTokens) -> Iterator[Candidate]:
+def places(s: TextTokens) -> Iterator[ValueCandidate]:
     """Yield the candidates that are places."""
     begins = [i for i, word in enumerate(s.words) if _begins_place(word)]
     if not begins:
@@ -89,7 +89,9 @@ def _begins_place(word: str) -> bool:
     return plain in gazetteer()[1] or plain in _OWN
 
 
-def _candidate(s: TextTokens, at: int, length: int, name: str, place: ListedPlace) -> Candidate:
+def _candidate(
+    s: TextTokens, at: int, length: int, name: str, place: ListedPlace
+) -> ValueCandidate:
     before = s.word(at - 1)
     is_part = s.word(at + length) in _AFTER_NAME
     if is_part or name in stop_words() or (name in _regions() and place.size < _KNOWN_REGION):

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from genie_dp.parser.reading import dates
 from genie_dp.parser.reading.measures import BEGINS_MONEY, amount_at, cents_at, money_at, stem_of
 from genie_dp.parser.reading.numbers import SCALES, Numbers, ordinal_at
-from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.reading import ValueCandidate
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.values.calendar import MONTH_NUMBERS
 from genie_dp.values.spelling import Number, plain_digits
@@ -37,7 +37,7 @@ def with_scales(s: TextTokens, numbers: Numbers) -> Numbers:
 _BEGINS = dates.BEGINS | BEGINS_MONEY
 
 
-def ranges(s: TextTokens, numbers: Numbers, today: date) -> Iterator[Candidate]:
+def ranges(s: TextTokens, numbers: Numbers, today: date) -> Iterator[ValueCandidate]:
     """Yield candidates for the end of a range that borrows its unit from the other end."""
     if _ANY.isdisjoint(s.words):
         return
@@ -58,7 +58,7 @@ def ranges(s: TextTokens, numbers: Numbers, today: date) -> Iterator[Candidate]:
 
 def _first(
     s: TextTokens, at: int, number: Number, other: int, numbers: Numbers
-) -> Iterator[Candidate]:
+) -> Iterator[ValueCandidate]:
     """Yield what a bare number is, by what follows the link."""
     is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
     time = dates.time_at(s, other, numbers)
@@ -87,7 +87,7 @@ def _first(
 
 def _also(
     s: TextTokens, at: int, number: Number, other: int, numbers: Numbers
-) -> Iterator[Candidate]:
+) -> Iterator[ValueCandidate]:
     """Yield the 8 of "at 8 and 9 pm"."""
     time = dates.time_at(s, other, numbers) if other < len(s.words) else None
     is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
@@ -95,7 +95,9 @@ def _also(
         yield from _hour(s, at, number, time.hour * 60 + time.minute)
 
 
-def _last(s: TextTokens, at: int, links: tuple[str, ...], numbers: Numbers) -> Iterator[Candidate]:
+def _last(
+    s: TextTokens, at: int, links: tuple[str, ...], numbers: Numbers
+) -> Iterator[ValueCandidate]:
     """Yield the bare end of "from 11 am to 1", "between $5 and 10", "5 km - 10"."""
     time = dates.time_at(s, at, numbers)
     if time is not None and not time.is_part:
@@ -121,7 +123,7 @@ def _last(s: TextTokens, at: int, links: tuple[str, ...], numbers: Numbers) -> I
         yield s.candidate(end + 1, number.end, stem_of(amount.unit, s.units), value)
 
 
-def _hour(s: TextTokens, at: int, number: Number, other: int) -> Iterator[Candidate]:
+def _hour(s: TextTokens, at: int, number: Number, other: int) -> Iterator[ValueCandidate]:
     """Yield the hour that is next before the other time: 11 of "11 to 1 pm" is before noon."""
     hours = (int(number.value) % 12, int(number.value) % 12 + 12)
     hour = min(hours, key=lambda h: (other - h * 60) % (24 * 60) or 24 * 60)
@@ -130,7 +132,7 @@ def _hour(s: TextTokens, at: int, number: Number, other: int) -> Iterator[Candid
 
 def _second_day(
     s: TextTokens, at: int, links: tuple[str, ...], numbers: Numbers, today: date
-) -> Iterator[Candidate]:
+) -> Iterator[ValueCandidate]:
     """Yield the 5 of "from march 3 to 5"."""
     try:
         day = dates.day_at(s, at, numbers, today)
@@ -152,7 +154,7 @@ def _second_day(
 
 def _first_day(
     s: TextTokens, at: int, links: tuple[str, ...], numbers: Numbers, today: date
-) -> Iterator[Candidate]:
+) -> Iterator[ValueCandidate]:
     """Yield the 3rd of "from the 3rd to the 5th of may", the 3 of "3-5 may"."""
     the = s.word(at) == "the"
     number = dates.day_number(s, at + the)

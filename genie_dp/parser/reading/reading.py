@@ -80,7 +80,7 @@ WORDS = "WORDS"
 """The stem of a candidate that is no value: it is the words `after`."""
 
 
-class Candidate(NamedTuple):
+class ValueCandidate(NamedTuple):
     """A piece of a text that may be a value.
 
     Attributes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale
-from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.reading import ValueCandidate
 from genie_dp.skills.words import token_places
 from genie_dp.texts import word_set
 from genie_dp.values.calendar import MONTH_NUMBERS
@@ -140,11 +140,11 @@ class TextTokens:
         soft: bool = False,
         after: str = "",
         other: str = "",
-    ) -> Candidate:
+    ) -> ValueCandidate:
         """Return the candidate of the tokens from `first` to before `end`."""
         self.work[0] += 1
         start, last = self.starts[first], self.ends[end - 1]
-        return Candidate(start, last, stem, value, weak, soft, after, other)
+        return ValueCandidate(start, last, stem, value, weak, soft, after, other)
 
 
 def sentence(text: str, locale: Locale, units: Units = COMMON) -> TextTokens:

@@ -16,7 +16,7 @@ LETTERS = frozenset(("H", "M", "N", "D", "YEAR", "MONTH", "WEEKDAY"))
 _MOST_UNBOUND = 3  # parts of a pattern that tells no more than "H uhr M"
 
 
-class Pattern(NamedTuple):
+class MomentPattern(NamedTuple):
     """A pattern of a time or a date.
 
     Attributes:
@@ -221,7 +221,7 @@ def _names(lines: Sequence[str]) -> Mapping[str, int]:
     return {form: n for name, n in names.items() for form in typed_forms(name)} | names
 
 
-def pattern_of(text: str, value: str, words: Words) -> Pattern:
+def pattern_of(text: str, value: str, words: Words) -> MomentPattern:
     """Return a pattern without alternatives.
 
     >>> from genie_dp.locale import words_of
@@ -238,13 +238,13 @@ def pattern_of(text: str, value: str, words: Words) -> Pattern:
         and len(parts) <= _MOST_UNBOUND
         and (parts[0] in LETTERS or parts[0] in words.articles)
     )
-    return Pattern(parts, value, frozenset(after), is_open)
+    return MomentPattern(parts, value, frozenset(after), is_open)
 
 
-def _patterns(lines: Mapping[str, str], words: Words) -> Mapping[str, tuple[Pattern, ...]]:
+def _patterns(lines: Mapping[str, str], words: Words) -> Mapping[str, tuple[MomentPattern, ...]]:
     expanded = {text: value for line, value in lines.items() for text in sentences_of(line)}
     typed = {form: value for text, value in expanded.items() for form in typed_forms(text)}
-    patterns: dict[str, list[Pattern]] = {}
+    patterns: dict[str, list[MomentPattern]] = {}
     for text, value in {**typed, **expanded}.items():
         pattern = pattern_of(text, value, words)
         patterns.setdefault(pattern.parts[0], []).append(pattern)
@@ -254,7 +254,7 @@ def _patterns(lines: Mapping[str, str], words: Words) -> Mapping[str, tuple[Patt
     }
 
 
-def _contexts(patterns: Mapping[str, tuple[Pattern, ...]], letter: str) -> frozenset[str]:
+def _contexts(patterns: Mapping[str, tuple[MomentPattern, ...]], letter: str) -> frozenset[str]:
     """Return the words behind which a pattern begins with a letter."""
     all_patterns = [pattern for group in patterns.values() for pattern in group]
     before = {word for pattern in all_patterns if letter in pattern.parts for word in pattern.after}

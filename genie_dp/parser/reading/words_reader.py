@@ -27,11 +27,11 @@ from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import SMALLER, Amount, clocked_amount, stem_of
 from genie_dp.parser.reading.numbers import FRACTION, FRACTIONS
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
-from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.reading import ValueCandidate
 from genie_dp.parser.reading.sentence import PhraseTable, TextTokens
 from genie_dp.parser.reading.word_tables import (
     LETTERS,
-    Pattern,
+    MomentPattern,
     WordTables,
     tables_of,
 )
@@ -89,20 +89,20 @@ class WordsReader(CandidateReader):
         super().__init__(phrases, units, locale)
         self._tables = tables_of(locale.words)
 
-    def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
+    def candidates(self, s: TextTokens, now: datetime) -> Iterator[ValueCandidate]:
         """Yield all that may be a value."""
-        yield from _Finder(self._tables, s, now).candidates()
+        yield from _ValueFinder(self._tables, s, now).candidates()
 
 
 _Found = TypeVar("_Found")
-_Method = Callable[["_Finder", int], _Found | None]
+_Method = Callable[["_ValueFinder", int], _Found | None]
 
 
 def _once(find: _Method[_Found]) -> _Method[_Found]:
     """Return a method that runs once for each token at which a value may begin."""
     name = find.__name__
 
-    def found_before(self: "_Finder", at: int) -> _Found | None:
+    def found_before(self: "_ValueFinder", at: int) -> _Found | None:
         results: dict[int, _Found | None] = self.found[name]
         if at not in results:
             is_begun = 0 <= at < len(self.begun) and self.begun[at]
@@ -112,7 +112,7 @@ def _once(find: _Method[_Found]) -> _Method[_Found]:
     return found_before
 
 
-class _Finder:
+class _ValueFinder:
     """Finds what may be a value in one text."""
 
     def __init__(self, tables: WordTables, s: TextTokens, now: datetime) -> None:
@@ -123,7 +123,7 @@ class _Finder:
         self.is_difference = not self.words.differences.isdisjoint(self.s.words)
         self.decimal = self.words.signs.get("decimal", ".")
 
-    def candidates(self) -> Iterator[Candidate]:
+    def candidates(self) -> Iterator[ValueCandidate]:
         for mark in marks(self.s):
             # "3.4.2027" may be dialled, and is a day.
             text = self.s.text[mark.start : mark.end]
@@ -324,7 +324,7 @@ class _Finder:
         value = self._digits(match["number"]) if match is not None else None
         return (value, match["name"]) if match is not None and value is not None else None
 
-    def _plain(self, at: int) -> Iterator[Candidate]:
+    def _plain(self, at: int) -> Iterator[ValueCandidate]:
         s, number = self.s, self._number(at)
         if number is None:
             attached = self._read_attached(at)
@@ -447,14 +447,14 @@ class _Finder:
             parts.append(Amount(number.value, unit, number.end))
         return parts
 
-    def _measure(self, at: int) -> Iterator[Candidate]:
+    def _measure(self, at: int) -> Iterator[ValueCandidate]:
         s, parts = self.s, self._parts_of(at)
         hyphened = _HYPHENED.match(s.word(at))
         count = self._digits(hyphened[1]) if hyphened is not None else None
         unit = self._unit_of_word(hyphened[2]) if hyphened is not None else None
         if hyphened is not None and count is not None and unit is not None:
             start, value = s.starts[at], Amount(count, unit, at).tokens
-            yield Candidate(start, start + hyphened.end(), stem_of(unit, s.units), value)
+            yield ValueCandidate(start, start + hyphened.end(), stem_of(unit, s.units), value)
         if not parts:
             return
         stem = stem_of(parts[0].unit, s.units)
@@ -501,7 +501,7 @@ class _Finder:
         is_bare = number.value >= 10 and self._is_alone(number.end)
         return (number.value / 100, number.end) if is_bare else None
 
-    def _money(self, at: int) -> Iterator[Candidate]:
+    def _money(self, at: int) -> Iterator[ValueCandidate]:
         price = self._price(at)
         if price is not None:
             value, code, end = price
@@ -527,8 +527,8 @@ class _Finder:
             yield at
 
     def _matching(
-        self, patterns: Mapping[str, tuple[Pattern, ...]], at: int
-    ) -> Iterator[tuple[Pattern, int, dict[str, int]]]:
+        self, patterns: Mapping[str, tuple[MomentPattern, ...]], at: int
+    ) -> Iterator[tuple[MomentPattern, int, dict[str, int]]]:
         """Yield the patterns that stand at a token, with their ends and what letters stand for."""
         s, tables = self.s, self.tables
         begins = (s.word(at), *(x for x in self._letters(at) or () if x != "YEAR"))
@@ -639,11 +639,11 @@ class _Finder:
             before = self.s.word(at - 2)
         return before in self.words.before_times or before in self.tables.before_hours
 
-    def _moment(self, at: int, end: int, day: Day, clock: Time) -> Candidate:
+    def _moment(self, at: int, end: int, day: Day, clock: Time) -> ValueCandidate:
         hour = clock.hour if clock.part else _hour_in(clock.hour, day.part)
         return moment_candidate(self.s, at, end, day.day, clock._replace(hour=hour))
 
-    def _time(self, at: int) -> Iterator[Candidate]:
+    def _time(self, at: int) -> Iterator[ValueCandidate]:
         part = self._phrase(self.tables.parts_of_day, at)
         if part is not None:  # "abends um acht"
             later = _first(map(self._clock, self._skips(part[1])))
@@ -721,7 +721,7 @@ class _Finder:
         is_day = has_stop or "." not in text or self.tables.has_stops
         return Day(written[0], end + has_stop) if is_day else None
 
-    def _date(self, at: int) -> Iterator[Candidate]:
+    def _date(self, at: int) -> Iterator[ValueCandidate]:
         s, day = self.s, self._day(at)
         if day is None:
             return
@@ -738,7 +738,7 @@ class _Finder:
 
     # -------------------------------------------------------------------------------- ranges
 
-    def _range(self, at: int) -> Iterator[Candidate]:
+    def _range(self, at: int) -> Iterator[ValueCandidate]:
         """Yield the first end of a range, which borrows what it is from the other end."""
         s, words = self.s, self.words
         next_words = s.words[at + 1 : at + _MOST_BEFORE_LINK]
@@ -779,7 +779,7 @@ class _Finder:
 
     def _ends_of_range(
         self, at: int, end: int, place: int, *, is_begun: bool
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[ValueCandidate]:
         s, number = self.s, self._number(at)
         first, last = self._clock(at), self._clock(place)
         hour, day = self._part(at, "H"), self._part(at, "D")

@@ -9,7 +9,7 @@ from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import ToolLibrary
 from genie_dp.languages.calls.tools import read_tools
 from genie_dp.locale import locale_from
-from genie_dp.parser.reading.fill import EntityNames, Link, TypedText
+from genie_dp.parser.reading.fill import EntityNames, NameLink, TypedText
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.skills.words import tokenize
@@ -83,8 +83,8 @@ def test_a_listed_name_takes_no_value_that_is_no_number() -> None:
     """A list of songs may have "Monday", but "wake me on monday" has a day."""
     names = EntityNames(library("Monday", "The 1975"))
     tokens = ("on", "monday", "the", "1975")
-    assert [*names.links(tokens, values={1, 3})] == [Link(2, 4, "x")]
-    assert Link(1, 2, "x") in names.links(tokens)
+    assert [*names.links(tokens, values={1, 3})] == [NameLink(2, 4, "x")]
+    assert NameLink(1, 2, "x") in names.links(tokens)
 
 
 def test_templates_read_backwards_and_a_parser_find_the_same_names() -> None:
