@@ -339,13 +339,13 @@ class Evidence:
         unseen = is_said[len(words) :].count(False) / max(1, len(pairs))
         if _is_bare(sentence, program, self.words) and not self.says((_BARE,), functions):
             unseen = 1.0
-        lost, kept_operators = self._compare(sentence, program, functions, operators)
+        lost, comparisons = self._compare(sentence, program, functions, operators)
         lost = (*lost, *self._contradicting_words(sentence, program, list(functions)))
         own = {_hash(part) >> 32 for part in parts}
         told_parts = self._tell(terms, set(functions))
         return Support(
             unseen,
-            len(words) - len(unexplained) + kept_operators,
+            len(words) - len(unexplained) + comparisons,
             unexplained,
             told=len(own & told_parts),
             untold=len(own - told_parts),

@@ -866,13 +866,13 @@ class Parser:
         )  # fmt: skip
         if read is None or (read.is_open and alone.refused in (None, MISSING_INPUT)):
             return None
-        program, texts_said = names.resolve(
+        program, resolved_names = names.resolve(
             language.give_input(program, missing[0], read.constant, library), language
         )
         program = language.canonical(program, library)
         if _has_error(language.check(program, library)):
             return None
-        filled = Filled(program, language.tokens(program, library), texts_said)
+        filled = Filled(program, language.tokens(program, library), resolved_names)
         completed = self._shape(filled, answer.decoded, answer.confidence, by=answer.by)
         refused = MISSING_INPUT if completed.missing else None
         if answer.confidence < self.use.threshold:
@@ -962,15 +962,15 @@ class Parser:
         fixed = self.target.language.fixed_in(program)
         spans = [value.span for value in reading.values.values()]
         row = ("", *reading.tokens, "")
-        values_beside: list[tuple[tuple[str, ...], ReadValue]] = [
+        spoken_values: list[tuple[tuple[str, ...], ReadValue]] = [
             ((token,), value) for token, value in reading.values.items() if token not in program
         ]
         for value in candidate.other_values:
             start, end = value.span
             if not any(first < end and start < last for first, last in spans):
-                values_beside.append((tuple(tokenize(value.text.casefold())), value))
+                spoken_values.append((tuple(tokenize(value.text.casefold())), value))
         unused = []
-        for tokens, value in values_beside:
+        for tokens, value in spoken_values:
             place, words = find_words(reading.tokens, tokens), tokenize(value.text.casefold())
             if place is None or find_words(program, words) is not None:
                 continue  # it is part of a name, or of a text
