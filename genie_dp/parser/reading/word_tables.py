@@ -249,7 +249,7 @@ def _patterns(lines: Mapping[str, str], words: Words) -> Mapping[str, tuple[Mome
         pattern = pattern_of(text, value, words)
         patterns.setdefault(pattern.parts[0], []).append(pattern)
     return {
-        first: tuple(sorted(group, key=lambda pattern: -len(pattern.parts)))
+        first: tuple(sorted(group, key=lambda x: -len(x.parts)))
         for first, group in patterns.items()
     }
 
