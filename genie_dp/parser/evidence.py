@@ -651,8 +651,8 @@ class _Denied:
             if part[-1].isalnum():  # what ends in a sign has no listed value
                 places[part[: max(part.rfind(" "), part.rfind("=")) + 1]].append(part)
         pairs = (pair for pair in places.values() if len(pair) == 2)
-        for part, opposite in chain.from_iterable((pair, pair[::-1]) for pair in pairs):
-            if part in self.parts and opposite not in self.parts:
+        for own, opposite in chain.from_iterable((pair, pair[::-1]) for pair in pairs):
+            if own in self.parts and opposite not in self.parts:
                 yield f"{_PART} {opposite}"
         for word, opposite in opposites:
             if word in self.words and opposite in words and opposite not in self.words:
