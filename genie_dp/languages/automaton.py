@@ -91,10 +91,10 @@ class CopySentence:
     def find(self, search: "Callable[[*_Parts, CopySentence], _Kept]", *parts: *_Parts) -> _Kept:
         """Return what a search finds for those parts in this sentence; it searches once."""
         key = (search, *parts)
-        found: _Kept | None = self.kept.get(key)
-        if found is None:
-            found = self.kept[key] = search(*parts, self)
-        return found
+        result: _Kept | None = self.kept.get(key)
+        if result is None:
+            result = self.kept[key] = search(*parts, self)
+        return result
 
     def begin(self, word: str) -> tuple[int, ...]:
         """Return where the spans end that begin with a word: indices of the word after it."""
@@ -278,8 +278,8 @@ class Automaton:
             frame.fixed = self.set_of(frame.fixed)
             frame.closing = self.set_of(frame.closing)
             self._frames[key] = frame
-        made: _Made = frame
-        return made
+        state: _Made = frame
+        return state
 
     def _forget(self) -> None:
         """Forget all frames; those that states hold work on, and the sets stay the same."""

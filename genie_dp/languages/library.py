@@ -118,8 +118,8 @@ class Skipped:
         """Yield what a person is told."""
         for problem in self.problems:
             yield f"{problem.span}: {problem.message}" if problem.span else problem.message
-        what = f"the tool {self.name}" if self.name else str(self.path)
-        yield f"skipped: {what} is broken; going on without it"
+        source = f"the tool {self.name}" if self.name else str(self.path)
+        yield f"skipped: {source} is broken; going on without it"
 
 
 class ListedValues(Protocol):
@@ -205,8 +205,8 @@ class Library(Protocol):
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a list, none if there is no such list."""
-        found = self.value_lists.get(name)
-        return found.values if found is not None else ()
+        value_list = self.value_lists.get(name)
+        return value_list.values if value_list is not None else ()
 
     def signature(self, qualified: str) -> Signature | None:
         """Return the function of that name, as programs name it, or None."""

@@ -47,10 +47,10 @@ class Limits:
         highs = [(x.most, not x.is_most_open) for x in (self, other) if x.most is not None]
         lengths = [x.longest for x in (self, other) if x.longest is not None]
         least, is_least_open = max(lows, default=(None, False))
-        most, is_most_closed = min(highs, default=(None, True))
+        highest, is_most_closed = min(highs, default=(None, True))
         return Limits(
             least,
-            most,
+            highest,
             is_least_open,
             not is_most_closed,
             self.is_whole or other.is_whole,

@@ -86,9 +86,9 @@ class ByOutline(Generic[Told]):
     def __call__(self, program: str) -> tuple[str, Told]:
         """Return both for a program in token form; what `work` raises is raised."""
         outline, texts = self._outline(program)
-        result, told = self._work(outline)
+        result, rest = self._work(outline)
         # Most programs are as they should be.
-        return program if result == outline else self._fill(result, texts), told
+        return program if result == outline else self._fill(result, texts), rest
 
 
 def functions_of(row: Example) -> tuple[str, ...]:

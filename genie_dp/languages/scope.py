@@ -113,8 +113,8 @@ class _CopiedOnce:
     def then(self, token: str) -> Prefix:
         after = self.prefix.then(token)
         is_copied = token in self.allowed.copied and token not in self.allowed.fixed
-        left = self._left - Counter([token]) if is_copied else self._left
-        return _CopiedOnce(after, left, self._kept)
+        remaining = self._left - Counter([token]) if is_copied else self._left
+        return _CopiedOnce(after, remaining, self._kept)
 
     def closing(self) -> Prefix:
         return _CopiedOnce(self.prefix.closing(), self._left, self._kept)

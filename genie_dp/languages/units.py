@@ -150,12 +150,12 @@ class Units:
             for name in declared
             if (unit := self.by_name.get(name)) is not None and not unit.is_classic
         }
-        kept = {
+        units = {
             name: unit
             for name, unit in self.by_name.items()
             if unit.is_classic or unit.base in bases or name in named
         }
-        return replace(self, by_name=kept)
+        return replace(self, by_name=units)
 
     def for_sentences(self, measured: Collection[str]) -> "Units":
         """Return the units that are looked for in sentences of a library.
@@ -169,8 +169,8 @@ class Units:
         read = ALWAYS_READ | set(measured)
         if "deg" in measured and "C" not in measured:
             read -= {"C"}  # "20 degrees" can be no temperature
-        kept = {name: unit for name, unit in self.by_name.items() if unit.base in read}
-        return replace(self, by_name=kept)
+        units = {name: unit for name, unit in self.by_name.items() if unit.base in read}
+        return replace(self, by_name=units)
 
 
 # How units are written, too.

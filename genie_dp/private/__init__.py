@@ -69,9 +69,9 @@ def __getattr__(name: str) -> Any:
     """Return a public name, importing what it needs."""
     if name not in _HOMES:
         raise AttributeError(f"module 'genie_dp.private' has no attribute {name!r}")
-    found = getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
-    list_settings(found)
-    return found
+    value = getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
+    list_settings(value)
+    return value
 
 
 def __dir__() -> list[str]:

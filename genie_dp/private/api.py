@@ -195,16 +195,16 @@ class Ledger:
         Raises:
             GenieError: past the budget (B023), and whatever `genie-dp private prior` refuses.
         """
-        known = library_from(_named(library), language=language)
+        functions = library_from(_named(library), language=language)
         settings |= {
-            "library": known,
-            "language": language or known.language,
+            "library": functions,
+            "language": language or functions.language,
             "public": tuple(_public_sources(public, code="F008")),
         }
-        made: PriorResult = self._release(
+        result: PriorResult = self._release(
             Prior, settings, output, "prior.json", resume=resume, overwrite=overwrite
         )
-        return made
+        return result
 
     @takes_settings("genie_dp.private.generators.run.OneStage", without=("kind",))
     def train(
@@ -247,19 +247,19 @@ class Ledger:
         from genie_dp.private.generators.rows import use_parser
         from genie_dp.private.generators.run import GeneratorTraining
 
-        known = library_from(_named(library), language=language)
+        functions = library_from(_named(library), language=language)
         inputs = {
             "kind": kind,
-            "library": known,
-            "language": language or known.language,
+            "library": functions,
+            "language": language or functions.language,
             "public": tuple(_public_sources(public, code="H008")),
             "parser": use_parser(parser),
         }
-        made: GeneratorResult = self._release(
+        result: GeneratorResult = self._release(
             GeneratorTraining, {**settings, **inputs}, output, "generator", resume=resume,
             overwrite=overwrite, progress=progress,
         )  # fmt: skip
-        return made
+        return result
 
     @takes_settings("genie_dp.private.generators.sample.Sample", without=("ledger",))
     def sample(
@@ -422,11 +422,11 @@ class Ledger:
         """
         from genie_dp.private.gaps.run import Gaps
 
-        made: GapResult = self._release(
+        result: GapResult = self._release(
             Gaps, {**settings, "listener": listener}, output, "gaps", resume=resume,
             overwrite=overwrite, progress=progress,
         )  # fmt: skip
-        return made
+        return result
 
     def _release(
         self,
@@ -455,8 +455,8 @@ class Ledger:
             target = Output(str(output), resume=resume, overwrite=overwrite)
             return release.run(target, progress=progress)
         with TemporaryDirectory(prefix="genie_dp-") as folder:
-            made: Any = release.run(Output(f"{folder}/{name}"), progress=progress)
-            return replace(made, output="")
+            result: Any = release.run(Output(f"{folder}/{name}"), progress=progress)
+            return replace(result, output="")
 
     def report(
         self,
@@ -586,8 +586,8 @@ def audit(
             Output(str(output), resume=resume, overwrite=overwrite), progress=progress
         ))  # fmt: skip
     with TemporaryDirectory(prefix="genie_dp-") as work:
-        made = stage.run(Output(f"{work}/audit.json"), progress=progress)
-        return replace(cast("AuditResult", made), files=())
+        result = stage.run(Output(f"{work}/audit.json"), progress=progress)
+        return replace(cast("AuditResult", result), files=())
 
 
 def promise(rows: Path, ledger: Path | None, budget: Budget) -> book.Ledger:

@@ -31,14 +31,14 @@ def uniform(below: Whole, rng: Random) -> Whole:
     bounds = below.astype(np.uint64)
     # Of 2^64 numbers those are refused that do not make whole rounds.
     refused = (np.uint64(2**64 - 1) % bounds + np.uint64(1)) % bounds
-    drawn = np.empty(len(bounds), np.uint64)
+    numbers = np.empty(len(bounds), np.uint64)
     open_places = np.arange(len(bounds))
     while len(open_places):
         bits = np.frombuffer(rng.randbytes(8 * len(open_places)), np.uint64)
         fine = bits <= np.uint64(2**64 - 1) - refused[open_places]
-        drawn[open_places[fine]] = bits[fine] % bounds[open_places[fine]]
+        numbers[open_places[fine]] = bits[fine] % bounds[open_places[fine]]
         open_places = open_places[~fine]
-    return drawn.astype(np.int64)
+    return numbers.astype(np.int64)
 
 
 def _each(places: Whole, value: int) -> Whole:
@@ -105,7 +105,7 @@ def discrete_laplace(scale: int, count: int, rng: Random) -> Whole:
     True
     """
     _check(scale)
-    drawn = np.empty(count, np.int64)
+    noise = np.empty(count, np.int64)
     places = np.arange(count)
     while len(places):
         rest = uniform(_each(places, scale), rng)
@@ -115,10 +115,10 @@ def discrete_laplace(scale: int, count: int, rng: Random) -> Whole:
         is_negative = uniform(_each(rest, 2), rng) == 1
         size = rest + scale * whole
         # Else 0 would be twice as likely.
-        kept = ~(is_negative & (size == 0)) & (whole < LONGEST)
-        drawn[places_fine[kept]] = np.where(is_negative, -size, size)[kept]
-        places = np.concatenate([places[~fine], places_fine[~kept]])
-    return drawn
+        accepted = ~(is_negative & (size == 0)) & (whole < LONGEST)
+        noise[places_fine[accepted]] = np.where(is_negative, -size, size)[accepted]
+        places = np.concatenate([places[~fine], places_fine[~accepted]])
+    return noise
 
 
 def _count_ones(count: int, rng: Random) -> Whole:
@@ -126,8 +126,8 @@ def _count_ones(count: int, rng: Random) -> Whole:
     ones = np.zeros(count, np.int64)
     places = np.arange(count)
     while len(places):
-        one = _each(places, 1)
-        places = places[bernoulli_exp(one, one, rng)]
+        unit = _each(places, 1)
+        places = places[bernoulli_exp(unit, unit, rng)]
         ones[places] += 1
     return ones
 
@@ -148,14 +148,14 @@ def discrete_gaussian(deviation: int, count: int, rng: Random) -> Whole:
     True
     """
     _check(deviation)
-    drawn = np.empty(count, np.int64)
+    noise = np.empty(count, np.int64)
     places = np.arange(count)
     while len(places):
         tried = discrete_laplace(deviation, len(places), rng)
         taken = _exp_of_square(np.abs(np.abs(tried) - deviation), deviation, rng)
-        drawn[places[taken]] = tried[taken]
+        noise[places[taken]] = tried[taken]
         places = places[~taken]
-    return drawn
+    return noise
 
 
 def _exp_of_square(numbers: Whole, of: int, rng: Random) -> Flags:

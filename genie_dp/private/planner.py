@@ -180,8 +180,8 @@ class PrivatePlan(Result):
         )
         rows = f"{1 / speed.row:,.0f} private rows a CPU second"
         yield f"speed    {rows}, and {speed.step:.3f} s a step"
-        for name, other in self.bought.items():
-            yield f"{name:<32} {other.loss - best.loss:+.2f}: {other.line()}"
+        for name, alternative in self.bought.items():
+            yield f"{name:<32} {alternative.loss - best.loss:+.2f}: {alternative.line()}"
         yield (
             f"Nats a word are those of TOPv2 navigation ({BEFORE:.2f} before any private row, and "
             f"±{UNCERTAINTY:.2f} between measured points). For other rows they rank plans, no more."
@@ -273,8 +273,8 @@ def best_training(
     seconds = 60 * config.minutes - public
 
     def batch_of(steps: int) -> int:
-        most = config.estimated_units / steps if is_banded else config.estimated_units
-        return min(int((seconds / steps - speed.step) / speed.row), int(most))
+        limit = config.estimated_units / steps if is_banded else config.estimated_units
+        return min(int((seconds / steps - speed.step) / speed.row), int(limit))
 
     tries = [steps for steps in _steps_to_try() if batch_of(steps) >= 1]
     if not tries:
@@ -292,9 +292,9 @@ def best_training(
 
     place = min(range(len(tries)), key=lambda i: abs(tries[i] - near))
     while better := [
-        other
-        for other in (place - 1, place + 1)
-        if 0 <= other < len(tries) and trained(other).loss < trained(place).loss
+        place_beside
+        for place_beside in (place - 1, place + 1)
+        if 0 <= place_beside < len(tries) and trained(place_beside).loss < trained(place).loss
     ]:
         place = better[0]
     return trained(place, config.accountant)
@@ -331,8 +331,8 @@ def _training(
         config.delta,
         accountant=accountant,
     )
-    left, highest = (1.0, RATE) if bands == 1 else (_noise_left(steps), BANDED_RATE)
-    loss, is_measured = expected_loss(steps, _signal(config, batch, noise * left))
+    noise_share, highest = (1.0, RATE) if bands == 1 else (_noise_left(steps), BANDED_RATE)
+    loss, is_measured = expected_loss(steps, _signal(config, batch, noise * noise_share))
     minutes = speed.seconds(steps, batch) / 60
     return PlannedTraining(steps, batch, rate, noise, highest, minutes, loss, is_measured, bands)
 

@@ -98,10 +98,10 @@ def draw_once(
         spent = paid_by(private, spend)(mechanisms, run)
         return json.dumps({"released": draw(private), "spent": asdict(spent), "run": run})
 
-    drawn = json.loads(
+    facts = json.loads(
         release_once(work, kind, text, closing(spend).close, what="counts", code=code)
     )
-    return ReleasedFigures(drawn["released"], spent_of(drawn["spent"]), drawn["run"])
+    return ReleasedFigures(facts["released"], spent_of(facts["spent"]), facts["run"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,16 +188,16 @@ class Release(Stage):
         else:
             refuse_or_clear(target, output.work, **flags)
         with begin_work(output.work, shared, resume=output.resume) as work:
-            drawn = self.release(plan, work, progress)
+            figures = self.release(plan, work, progress)
             work.keep()
-            made = target
+            folder = target
             if self.folder is not None:
-                made = output.work / "made" / target.name  # its card has the name of the folder
-                shutil.rmtree(made.parent, ignore_errors=True)
-                made.parent.mkdir()
-            result = self.finish(drawn, plan, made, output.target, progress)
+                folder = output.work / "made" / target.name  # its card has the name of the folder
+                shutil.rmtree(folder.parent, ignore_errors=True)
+                folder.parent.mkdir()
+            result = self.finish(figures, plan, folder, output.target, progress)
             if self.folder is not None:
-                put_in_place(made, target, output.work)
+                put_in_place(folder, target, output.work)
         shutil.rmtree(output.work, ignore_errors=True)  # another that goes on with it may do so
         return result
 

@@ -272,12 +272,12 @@ def number_text(value: Decimal) -> str:
         return "0"
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int), "numbers are finite"
-    kept = "".join(map(str, digits)).rstrip("0")
-    exponent += len(digits) - len(kept)
+    significant = "".join(map(str, digits)).rstrip("0")
+    exponent += len(digits) - len(significant)
     minus = "-" if sign else ""
-    if exponent >= 0 and len(kept) + exponent <= _LARGEST:
-        return minus + kept + "0" * exponent
+    if exponent >= 0 and len(significant) + exponent <= _LARGEST:
+        return minus + significant + "0" * exponent
     if _SMALLEST <= exponent < 0:
-        padded = kept.rjust(1 - exponent, "0")
+        padded = significant.rjust(1 - exponent, "0")
         return f"{minus}{padded[:exponent]}.{padded[exponent:]}"
-    return f"{minus}{kept}e{exponent}"
+    return f"{minus}{significant}e{exponent}"

@@ -81,17 +81,17 @@ def constants_of(program: str, utterance: str = "") -> Iterator[str]:
     """
     words, tokens = f" {utterance} ", program.split(" ")
     for literal in literals(tokens):
-        said = tokens[literal.start : literal.end]
-        copied = f" {' '.join(said)} "
+        literal_words = tokens[literal.start : literal.end]
+        copied = f" {' '.join(literal_words)} "
         if literal.is_text:
-            kind = said[-1][2:] if said[-1][:2] == "^^" else ""
-            length = len(said) - (2 if kind else 1)
-            copied = f" {' '.join(said[1:length])} "
+            kind = literal_words[-1][2:] if literal_words[-1][:2] == "^^" else ""
+            length = len(literal_words) - (2 if kind else 1)
+            copied = f" {' '.join(literal_words[1:length])} "
             if kind.startswith("tt:"):  # these are no words
                 copied = ""
-        is_copied = literal.is_text or NUMBER.fullmatch(said[0])
+        is_copied = literal.is_text or NUMBER.fullmatch(literal_words[0])
         if not (is_copied and copied.strip() and copied in words):
-            yield " ".join(said)
+            yield " ".join(literal_words)
     if " $" in program:
         tree = from_tokens(program)
         called = [call.name for call in ast.calls_of(tree)]
@@ -128,11 +128,11 @@ class CallsGrammar:
             message = "expected tools whose calls can be written, got none"
             raise GenieError(Problem("L011", message, hint="name a file of tools with --skills"))
         limits = limits or CallsLimits()
-        known = _Known(texts)
+        constants = _Known(texts)
         dearest = max(_cost_of_fields(tool.parameters) for tool in library.tools.values())
         reserve = dearest + 8
         self._automaton = Automaton(limits.tokens + reserve, reserve)
-        self._language = _Language(library, known, limits, self._automaton)
+        self._language = _Language(library, constants, limits, self._automaton)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
@@ -229,12 +229,12 @@ class _Language:
 
     def fixed(self, type_: ValueType) -> frozenset[str]:
         """Return the tokens that a value may begin with, references and copies left out."""
-        found = self._fixed.get(type_)
-        if found is None:
-            found = self._fixed[type_] = self.automaton.set_of(
+        allowed = self._fixed.get(type_)
+        if allowed is None:
+            allowed = self._fixed[type_] = self.automaton.set_of(
                 frozenset(self._find_fixed(type_)) | _OPEN_SET
             )
-        return found
+        return allowed
 
     def _find_fixed(self, type_: ValueType) -> Iterator[str]:
         if type_.is_nullable:
@@ -267,8 +267,8 @@ class _Language:
     def paths(self, tool: str) -> tuple[tuple[str, ValueType | None], ...]:
         """Return the paths into the result of a tool, with what is there."""
         if tool not in self._paths:
-            found = dict(self._find_paths(tool))
-            self._paths[tool] = tuple(found.items())
+            paths_of_tool = dict(self._find_paths(tool))
+            self._paths[tool] = tuple(paths_of_tool.items())
         return self._paths[tool]
 
     def _find_paths(self, tool: str) -> Iterator[tuple[str, ValueType | None]]:
@@ -289,40 +289,40 @@ class _Language:
         return frozenset(
             f"${number}{path}"
             for number, tool in enumerate(earlier, start=1)
-            for path, found in self.paths(tool)
-            if found is None or may_be(found, type_)
+            for path, result in self.paths(tool)
+            if result is None or may_be(result, type_)
         )
 
     def vocabulary(self) -> frozenset[str]:
         """Return all tokens that frames may have."""
-        found = {*self.begins, AND, THEN, OPEN, ")", "]", "}", '"', "null", *_FLAGS}
-        found |= {*self.known.words(), *self.known.numbers, *self.known.moments}
+        vocabulary = {*self.begins, AND, THEN, OPEN, ")", "]", "}", '"', "null", *_FLAGS}
+        vocabulary |= {*self.known.words(), *self.known.numbers, *self.known.moments}
         numbers = range(1, self.limits.calls + 1)
         for name, tool in self.library.tools.items():
-            found |= {f"${number}{path}" for path, _ in self.paths(name) for number in numbers}
-            found |= {argument_head(parameter.name) for parameter in tool.parameters}
+            vocabulary |= {f"${number}{path}" for path, _ in self.paths(name) for number in numbers}
+            vocabulary |= {argument_head(parameter.name) for parameter in tool.parameters}
         for type_ in types_of(self.library):
-            found |= self.fixed(type_) | {argument_head(field.name) for field in type_.fields}
+            vocabulary |= self.fixed(type_) | {argument_head(field.name) for field in type_.fields}
             if isinstance(type_.type, ty.Entity):
-                found.add(f"^^{type_.type.kind}")
-        return frozenset(found)
+                vocabulary.add(f"^^{type_.type.kind}")
+        return frozenset(vocabulary)
 
 
 def _declared_paths(type_: ValueType | None, depth: int, before: str = "") -> list[str]:
-    found: list[str] = []
+    paths: list[str] = []
     waiting = [(type_, depth, before)]
-    while waiting and len(found) < _MOST_PATHS:
-        one, left, path = waiting.pop(0)
+    while waiting and len(paths) < _MOST_PATHS:
+        part, levels, path = waiting.pop(0)
         if path:
-            found.append(path)
-        if one is None or not left:
+            paths.append(path)
+        if part is None or not levels:
             continue
-        if one.sort == "array":
-            waiting.append((one.item, left - 1, f"{path}.0"))
-        for field in one.fields:
+        if part.sort == "array":
+            waiting.append((part.item, levels - 1, f"{path}.0"))
+        for field in part.fields:
             token = value_tokens(ast.Reference(1, (field.name,))).removeprefix("$1")
-            waiting.append((field.type, left - 1, path + token))
-    return found
+            waiting.append((field.type, levels - 1, path + token))
+    return paths
 
 
 def takes_words(type_: ValueType) -> bool:
@@ -470,8 +470,8 @@ def _quote(language: _Language, type_: ValueType, sentence: CopySentence) -> fro
 def _find_texts(language: _Language, type_: ValueType, sentence: CopySentence) -> TextNode:
     """Return the tree of texts of a sentence, and of known ones, that keep the limits of a type."""
     plain, words = language.known.plain, sentence.words
-    known = (t for t in plain if t.count(" ") < _MOST_WORDS)
-    texts = [text for text in known if _fits(ast.Text(plain[text]), type_)]
+    short = (t for t in plain if t.count(" ") < _MOST_WORDS)
+    texts = [text for text in short if _fits(ast.Text(plain[text]), type_)]
     for start in range(len(words)):
         for end in range(start + 1, min(start + _MOST_WORDS, len(words)) + 1):
             if not words[end - 1]:
@@ -479,9 +479,9 @@ def _find_texts(language: _Language, type_: ValueType, sentence: CopySentence) -
             text = " ".join(words[start:end])
             if _fits(ast.Text(text), type_):
                 texts.append(text)
-    found = text_tree(filter(None, texts))
-    found.is_end = "" in texts
-    return found
+    tree = text_tree(filter(None, texts))
+    tree.is_end = "" in texts
+    return tree
 
 
 def begin_value(
@@ -494,17 +494,17 @@ def begin_value(
     """Return what follows the first token of a value."""
     if token not in ("[", "{", '"'):
         return ()
-    one = _option_of(type_, token, language.known)
+    option = _option_of(type_, token, language.known)
     if token == "[":
-        return (_items(language, one, 0, earlier, sentence),)
+        return (_items(language, option, 0, earlier, sentence),)
     if token == "{":
-        return (language.automaton.make(_fields, language, one.fields, 0, "}", earlier),)
-    kind, kinds = _kind_of(one), _kinds_of_names(type_)
+        return (language.automaton.make(_fields, language, option.fields, 0, "}", earlier),)
+    kind, kinds = _kind_of(option), _kinds_of_names(type_)
     node = language.known.texts.get(kind, NO_TEXTS)
-    if one.limits.is_of_texts:
-        start = choose_text(sentence, sentence.find(_find_texts, language, one))
+    if option.limits.is_of_texts:
+        start = choose_text(sentence, sentence.find(_find_texts, language, option))
     else:
-        start = (start_text if takes_words(one) else continue_text)(sentence, node)
+        start = (start_text if takes_words(option) else continue_text)(sentence, node)
     if not kind:
         return (start,)
     marks = [f"^^{name}" for name in (kinds if kind in kinds else (kind,))]
@@ -558,9 +558,9 @@ def _choose_item(
     """Return the next item of a list after `count`, or its end; else as `_choose_value`."""
     item = type_.item
     assert item is not None
-    most = language.limits.items if type_.most_items is None else type_.most_items
+    limit = language.limits.items if type_.most_items is None else type_.most_items
     ending = frozenset(("]",)) if count >= type_.fewest_items else NOTHING
-    has_room = count < most or not ending
+    has_room = count < limit or not ending
     begins = language.fixed(item) | language.references(earlier, item) | (quote or NOTHING)
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:

@@ -268,9 +268,9 @@ def compile_body(
 def _without(tree: ast.Program | ast.Value, absent: Collection[str]) -> ast.Program | ast.Value:
     """Return a body without absent names, and without arguments and calls that need them."""
     if not isinstance(tree, ast.Program):
-        kept = _value_without(tree, absent)
-        if kept is not None:
-            return kept
+        rest = _value_without(tree, absent)
+        if rest is not None:
+            return rest
     else:
         steps = [_step_without(step, absent) for step in tree.steps]
         if any(steps):
@@ -283,19 +283,19 @@ def _without(tree: ast.Program | ast.Value, absent: Collection[str]) -> ast.Prog
 
 
 def _step_without(step: ast.Step, absent: Collection[str]) -> ast.Step:
-    kept: list[ast.Call | ast.Hole] = []
+    remaining: list[ast.Call | ast.Hole] = []
     for call in step:
         if isinstance(call, ast.Hole):
             if call.name not in absent:
-                kept.append(call)
+                remaining.append(call)
             continue
         arguments = [
             replace(a, value=value)
             for a in call.arguments
             if (value := _value_without(a.value, absent)) is not None
         ]
-        kept.append(replace(call, arguments=tuple(arguments)))
-    return tuple(kept)
+        remaining.append(replace(call, arguments=tuple(arguments)))
+    return tuple(remaining)
 
 
 def _value_without(value: ast.Value, absent: Collection[str]) -> ast.Value | None:
@@ -303,8 +303,8 @@ def _value_without(value: ast.Value, absent: Collection[str]) -> ast.Value | Non
         case ast.Hole(name):
             return None if name in absent else value
         case ast.Array(items):
-            kept = [v for item in items if (v := _value_without(item, absent)) is not None]
-            return None if items and not kept else replace(value, items=tuple(kept))
+            values = [v for item in items if (v := _value_without(item, absent)) is not None]
+            return None if items and not values else replace(value, items=tuple(values))
         case ast.Record(fields):
             parts = [
                 replace(f, value=v)
@@ -401,20 +401,20 @@ class _BodyCompiler:
         return plan
 
     def argument(self, argument: ast.Argument, tool: Tool) -> ValuePlan:
-        found = tool.parameter(argument.name)
-        type_ = found.type if found is not None else tool.others
+        parameter = tool.parameter(argument.name)
+        type_ = parameter.type if parameter is not None else tool.others
         plan = self.value(argument.value, type_, argument.name, f"{tool.name}:{argument.name}")
-        return _unless(plan, _left_out(found))
+        return _unless(plan, _left_out(parameter))
 
     def results(self, call: ast.Call, tool: Tool) -> Callable[[tuple[str, ...]], bool]:
         """Return what tells whether a call cannot take the results that it takes, and says so."""
-        kept: dict[tuple[str, ...], Problem | None] = {}
+        problems: dict[tuple[str, ...], Problem | None] = {}
 
         def is_refused(earlier: tuple[str, ...]) -> bool:
-            if earlier not in kept:
+            if earlier not in problems:
                 results = Results(self.library, earlier)
-                kept[earlier] = next(check_arguments(call, tool, results), None)
-            problem = kept[earlier]
+                problems[earlier] = next(check_arguments(call, tool, results), None)
+            problem = problems[earlier]
             if problem is not None:
                 self.refused[problem] += 1
             return problem is not None
@@ -468,10 +468,10 @@ class _BodyCompiler:
     ) -> ValuePlan:
         parts = []
         for part in sorted(fields, key=lambda f: f.name):
-            known = type_.field(part.name)
-            inner = known.type if known is not None else type_.others
+            declared = type_.field(part.name)
+            inner = declared.type if declared is not None else type_.others
             plan = self.value(part.value, inner, f"{name}.{part.name}", owner)
-            parts.append((argument_head(part.name), _unless(plan, _left_out(known))))
+            parts.append((argument_head(part.name), _unless(plan, _left_out(declared))))
         return _bracketed("{", parts, "}")
 
     def untyped(
@@ -495,9 +495,9 @@ class _BodyCompiler:
         if key not in self.holes or key in self.types:
             self.fills.setdefault(key, owner)
         if key not in self.holes and key not in self.types and type_ is not None:
-            said = _spoken(type_)
-            if said is not None:
-                self.types[key] = said
+            spoken = _spoken(type_)
+            if spoken is not None:
+                self.types[key] = spoken
             else:
                 message = f"no placeholder stands for {type_}, which {name!r} is"
                 hint = "write the value, or one template for each"
@@ -515,16 +515,16 @@ class _BodyCompiler:
         self, type_: ValueType | None, name: str, span: Any
     ) -> Callable[[ast.Value], "str | None"]:
         """Return what gives the tokens of a value that fits a type; None for others."""
-        kept: dict[ast.Value, str | None] = {}
+        texts: dict[ast.Value, str | None] = {}
 
         def fitted(node: ast.Value) -> str | None:
-            if node in kept:
-                text = kept[node]
+            if node in texts:
+                text = texts[node]
             else:
                 problem = next(misfits(node, type_, name), None) if type_ is not None else None
                 text = None if problem is not None else value_tokens(sharpen(node, type_))
-                if len(kept) < _MOST_KEPT:
-                    kept[node] = text
+                if len(texts) < _MOST_KEPT:
+                    texts[node] = text
             if text is None and type_ is not None:
                 for problem in misfits(node, type_, name):
                     self.refused[replace(problem, span=span)] += 1
@@ -577,8 +577,8 @@ def _bracketed(opening: str, parts: Sequence[tuple[str, ValuePlan]], closing: st
 def _spoken(type_: ValueType) -> ty.Type | None:
     """Return the type whose constants people say for a parameter; None where there are none."""
     if type_.sort == "union":
-        found = map(_spoken, type_.options)
-        return next((spoken for spoken in found if spoken is not None), None)
+        options = map(_spoken, type_.options)
+        return next((spoken for spoken in options if spoken is not None), None)
     if type_.sort == "any":
         return ty.STRING
     if type_.sort == "enum" or ty.slot_stem(type_.type) is not None:
@@ -634,14 +634,14 @@ def _joined(
             last = now
             if together:
                 steps.append(tuple(together))
-        found: Steps = tuple(steps)
+        sorted_steps: Steps = tuple(steps)
         stems: dict[str, str] = {}
         for child in children.values():
             stems.update(child.stems)
-        if any(len(step) > 1 for step in found):
-            found = sort_steps(found, number_results, partial(key_of, stems=stems))
-            names = [_name(call) for step in found for call in step]
-        return ProgramValue(found, tuple(names), stems)
+        if any(len(step) > 1 for step in sorted_steps):
+            sorted_steps = sort_steps(sorted_steps, number_results, partial(key_of, stems=stems))
+            names = [_name(call) for step in sorted_steps for call in step]
+        return ProgramValue(sorted_steps, tuple(names), stems)
 
     return make
 

@@ -91,8 +91,8 @@ class Calls(base.Language):
             stem = ty.slot_stem(type_) if (type_ := _type_of(value)) is not None else None
             if stem is None:
                 return value
-            known = numbers.setdefault(stem, {})
-            return ast.Slot(known.setdefault(value, f"{stem}_{len(known)}"))
+            places = numbers.setdefault(stem, {})
+            return ast.Slot(places.setdefault(value, f"{stem}_{len(places)}"))
 
         return ast.change_values(program, replaced)
 
@@ -183,8 +183,8 @@ class Calls(base.Language):
     def functions_in(self, text: str) -> tuple[str, ...]:
         """Return the tools of a token form, or raise GenieError."""
         words = without_text(text).split(" ")
-        found = tuple([unescape_word(w[:-1]) for w in words if len(w) > 1 and w[-1] == "("])
-        return found or super().functions_in(text)
+        names = tuple([unescape_word(w[:-1]) for w in words if len(w) > 1 and w[-1] == "("])
+        return names or super().functions_in(text)
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return placeholders and the words of texts; listed values are told by other words."""
@@ -193,20 +193,20 @@ class Calls(base.Language):
 
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return each argument with its tool, and with what is listed or a sign beside it."""
-        found = set()
+        parts = set()
         for token, tool, argument, is_text, _ in forms.scan(program):
             if is_text or ty.is_slot(token) or (token.endswith("(") and len(token) > 1):
                 continue
             if argument and token == argument:
-                found.add(f"{tool} {argument}")
+                parts.add(f"{tool} {argument}")
             elif token not in (")", "]", "}", '"') and not token.startswith("^^"):
-                found.add(f"{tool} {argument}{token}" if argument else token)
-        return frozenset(found)
+                parts.add(f"{tool} {argument}{token}" if argument else token)
+        return frozenset(parts)
 
     def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return the constants of a token form that are no texts."""
-        found = values.literals(program)
-        return frozenset(literal.constant for literal in found if not literal.is_text)
+        literals = values.literals(program)
+        return frozenset(literal.constant for literal in literals if not literal.is_text)
 
     def compared_in(self, program: Sequence[str]) -> dict[str, list[Compared]]:
         """Return the arguments that have each placeholder: a tool compares nothing.
@@ -214,11 +214,11 @@ class Calls(base.Language):
         >>> Calls().compared_in('f( a= NUMBER_0 b= " NUMBER_1 " )'.split())
         {'NUMBER_0': [Compared(part='f a=', sign='=', is_shifted=False)]}
         """
-        found: dict[str, list[Compared]] = {}
+        compared: dict[str, list[Compared]] = {}
         for token, tool, argument, is_text, _ in forms.scan(program):
             if not is_text and ty.is_slot(token):
-                found.setdefault(token, []).append(Compared(f"{tool} {argument}", "="))
-        return found
+                compared.setdefault(token, []).append(Compared(f"{tool} {argument}", "="))
+        return compared
 
     def inputs_in(self, program: Sequence[str]) -> list[tuple[str, frozenset[str]]]:
         """Return the tools of a token form, each with the names of its arguments.
@@ -227,13 +227,13 @@ class Calls(base.Language):
         >>> tool, sorted(names)
         ('f', ['a', 'c'])
         """
-        found: list[tuple[str, set[str]]] = []
+        inputs: list[tuple[str, set[str]]] = []
         for token, _, argument, is_text, depth in forms.scan(program):
             if not is_text and token.endswith("(") and len(token) > 1:
-                found.append((unescape_word(token[:-1]), set()))
-            elif found and argument and token == argument and not is_text and not depth:
-                found[-1][1].add(unescape_word(token[:-1]))
-        return [(tool, frozenset(names)) for tool, names in found]
+                inputs.append((unescape_word(token[:-1]), set()))
+            elif inputs and argument and token == argument and not is_text and not depth:
+                inputs[-1][1].add(unescape_word(token[:-1]))
+        return [(tool, frozenset(names)) for tool, names in inputs]
 
     def is_function_name(self, text: str) -> bool:
         """Tell whether a tool may be called so: any text that is not blank."""

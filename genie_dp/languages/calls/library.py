@@ -92,18 +92,20 @@ def _bounds(limits: Limits) -> str:
         (limits.least, ">" if limits.is_least_open else ">="),
         (limits.most, "<" if limits.is_most_open else "<="),
     )
-    said = [f"{sign} {ast.number_text(bound)}" for bound, sign in signs if bound is not None]
+    bounds = [f"{sign} {ast.number_text(bound)}" for bound, sign in signs if bound is not None]
     steps = " and ".join(map(ast.number_text, limits.steps))
-    return (f" {' and '.join(said)}" if said else "") + (f" in steps of {steps}" if steps else "")
+    return (f" {' and '.join(bounds)}" if bounds else "") + (
+        f" in steps of {steps}" if steps else ""
+    )
 
 
 def _length_and_form(limits: Limits) -> str:
-    said = ""
+    length = ""
     if limits.shortest or limits.longest is not None:
-        most = "" if limits.longest is None else f"at most {limits.longest}"
+        longest = "" if limits.longest is None else f"at most {limits.longest}"
         least = f"at least {limits.shortest}" if limits.shortest else ""
-        said = f" of {' and '.join(filter(None, (least, most)))} characters"
-    return said + "".join(f" like {pattern}" for pattern in limits.patterns)
+        length = f" of {' and '.join(filter(None, (least, longest)))} characters"
+    return length + "".join(f" like {pattern}" for pattern in limits.patterns)
 
 
 _MOST_SHOWN = 8
@@ -210,8 +212,8 @@ class ToolLibrary(Library):
     def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
         """Return a listed value in words that no other value of its list has."""
         tool = self.tools.get(qualified)
-        found = tool.parameter(parameter) if tool else None
-        names = _listed_names(found.type) if found else ()
+        declared = tool.parameter(parameter) if tool else None
+        names = _listed_names(declared.type) if declared else ()
         return (value_words(names).get(value) or words_of(value) or value,)
 
     def called(self, qualified: str) -> tuple[str, ...]:
@@ -230,9 +232,9 @@ class ToolLibrary(Library):
         return any(_is_read(p.type) for tool in self.tools.values() for p in tool.parameters)
 
     def __repr__(self) -> str:
-        shown = ", ".join([*self.tools][:8])
+        names = ", ".join([*self.tools][:8])
         more = len(self.tools) - 8
-        return f"ToolLibrary({shown or 'none'}{f' and {more} more' if more > 0 else ''})"
+        return f"ToolLibrary({names or 'none'}{f' and {more} more' if more > 0 else ''})"
 
 
 NONE = ToolLibrary()
@@ -313,15 +315,15 @@ def value_words(names: tuple[str, ...]) -> Mapping[str, str]:
     {'a_b': 'a_b', 'a b': 'a b'}
     """
     plain = {name: name if _DECIMAL.fullmatch(name) else words_of(name) for name in names}
-    found: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     taken: set[str] = set()
     for name in sorted(names, key=lambda name: (name != plain[name], name != name.lower())):
         case = "upper case" if name.isupper() and len(name) > 1 else "capital"
         cased = (f"{case} {plain[name]}",) if name != name.lower() else ()
         words = (plain[name], *cased, name.lower(), name)
-        found[name] = next((w for w in words if w not in taken), "") if plain[name] else ""
-        taken.add(found[name])
-    return {name: found[name] for name in names}
+        chosen[name] = next((w for w in words if w not in taken), "") if plain[name] else ""
+        taken.add(chosen[name])
+    return {name: chosen[name] for name in names}
 
 
 _DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")

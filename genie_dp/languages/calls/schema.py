@@ -98,17 +98,17 @@ class SchemaReader:
                 self.unchecked.setdefault(name, (*path, name))
         if "allOf" in schema:
             return self._all_of(schema, path, depth)
-        found = self._union(schema, path, depth) or self._plain(schema, path, depth)
-        return replace(found, is_nullable=True) if schema.get("nullable") is True else found
+        type_ = self._union(schema, path, depth) or self._plain(schema, path, depth)
+        return replace(type_, is_nullable=True) if schema.get("nullable") is True else type_
 
     def _is_too_large(self, path: Path, depth: int) -> bool:
         """Tell whether a schema is, which is reported once."""
         if self.parts <= MOST_PARTS and depth <= DEEPEST:
             return False
         if not self.is_refused:
-            what = f"{DEEPEST} levels" if depth > DEEPEST else f"{MOST_PARTS:,} parts"
+            excess = f"{DEEPEST} levels" if depth > DEEPEST else f"{MOST_PARTS:,} parts"
             hint = "take out what people do not say, or give the part as a text"
-            self.report("Z025", f"the schema has more than {what}", path, hint)
+            self.report("Z025", f"the schema has more than {excess}", path, hint)
         self.parts, self.is_refused = MOST_PARTS + 1, True
         return True
 
@@ -119,33 +119,33 @@ class SchemaReader:
         if not isinstance(schema, Mapping):
             return float(schema) if isinstance(schema, Decimal) else schema
         if isinstance(schema.get("$ref"), str):
-            found = self._look_up(schema["$ref"], ())
+            target = self._look_up(schema["$ref"], ())
             beside = {k: v for k, v in schema.items() if k != "$ref"}
-            is_found = found is not None and isinstance(found[1], Mapping)
-            return self.write_out({**found[1], **beside} if found and is_found else beside)
+            is_found = target is not None and isinstance(target[1], Mapping)
+            return self.write_out({**target[1], **beside} if target and is_found else beside)
         names = schema.keys() - {"$defs", "definitions", "$schema", "$id"}
         return {name: self.write_out(part) for name, part in schema.items() if name in names}
 
     # ---------------------------------------------------------------- what stands elsewhere
 
     def _reference(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
-        found = self._look_up(schema["$ref"], (*path, "$ref"))
-        if found is None:
+        target = self._look_up(schema["$ref"], (*path, "$ref"))
+        if target is None:
             return ANYTHING
         others = {k: v for k, v in schema.items() if k in ("default", "nullable", "description")}
-        merged = {**found[1], **others} if isinstance(found[1], Mapping) and others else found[1]
+        merged = {**target[1], **others} if isinstance(target[1], Mapping) and others else target[1]
         before = self.refs
         self.refs = (*before, schema["$ref"])
         try:
-            return self.read(merged, found[0], depth + 1)
+            return self.read(merged, target[0], depth + 1)
         finally:
             self.refs = before
 
     def _look_up(self, ref: Any, path: Path) -> tuple[Path, Any] | None:
         if not isinstance(ref, str) or not ref.startswith("#"):
             hint = 'put what it refers to under "$defs"'
-            what = "is in another document" if isinstance(ref, str) and ref else "names nothing"
-            self.report("Z024", f"{ref!r} {what}", path, hint)
+            fault = "is in another document" if isinstance(ref, str) and ref else "names nothing"
+            self.report("Z024", f"{ref!r} {fault}", path, hint)
             return None
         if ref in self.refs:
             hint = "say how deep it may go: write the levels out"
@@ -158,8 +158,8 @@ class SchemaReader:
             if looked_up is not None:
                 return (*base, *looked_up[0]), looked_up[1]
         head, _, name = ref.rpartition("/")
-        near = look_up(self.root[0][1], head) or look_up(self.root[-1][1], head)
-        names = near[1] if near and isinstance(near[1], Mapping) else ()
+        container = look_up(self.root[0][1], head) or look_up(self.root[-1][1], head)
+        names = container[1] if container and isinstance(container[1], Mapping) else ()
         hint = did_you_mean(name, names) or 'write "#/$defs/NAME" for what stands under "$defs"'
         self.report("Z024", f"there is no {ref!r}", path, hint)
         return None
@@ -167,11 +167,11 @@ class SchemaReader:
     def _all_of(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
         """Return what is in all parts: their keywords side by side, fields together."""
         parts = [({k: v for k, v in schema.items() if k != "allOf"}, path)]
-        found = schema["allOf"]
-        if not isinstance(found, list):
+        schemas = schema["allOf"]
+        if not isinstance(schemas, list):
             self.report("Z026", "expected a list of schemas", (*path, "allOf"), _OPTIONS)
             return ANYTHING
-        for index, part in enumerate(found):
+        for index, part in enumerate(schemas):
             place: Path = (*path, "allOf", index)
             for _ in range(DEEPEST):
                 if not isinstance(part, Mapping) or "$ref" not in part:
@@ -218,11 +218,11 @@ class SchemaReader:
                     k: v for k, v in schema.items()
                     if k in _KNOWN - {"anyOf", "oneOf", "default", "description", "title", "$defs"}
                 }  # fmt: skip
-                given = [
+                schemas = [
                     ({**beside, **o} if isinstance(o, Mapping) and "$ref" not in o else o, i)
                     for i, o in enumerate(options)
                 ]
-                return union(self.read(o, (*path, name, i), depth + 1) for o, i in given)
+                return union(self.read(o, (*path, name, i), depth + 1) for o, i in schemas)
         types = schema.get("type")
         if isinstance(types, list) and types:
             return union(
@@ -290,11 +290,11 @@ class SchemaReader:
                     hint = "describe objects by properties, lists by items"
                     self.report("Z026", message, (*path, index), hint)
         is_nullable = ast.Flag(None) in constants
-        kept = tuple(dict.fromkeys(c for c in constants if c != ast.Flag(None)))
-        if not kept:
+        unique = tuple(dict.fromkeys(c for c in constants if c != ast.Flag(None)))
+        if not unique:
             return ValueType("null", is_nullable=True)
-        names = tuple(_name_of(value) for value in kept)
-        return ValueType("enum", ty.Enum(names), is_nullable, values=kept)
+        names = tuple(_name_of(value) for value in unique)
+        return ValueType("enum", ty.Enum(names), is_nullable, values=unique)
 
     def _text(self, schema: Mapping[str, Any], path: Path) -> ValueType:
         kind, form = schema.get("x-entity"), schema.get("format")
@@ -336,47 +336,52 @@ class SchemaReader:
             elif value is not None and not isinstance(value, bool):
                 self.report("Z026", "expected a number", (*path, name), f'such as "{name}": 10')
         least, is_least_open = bounds["minimum"], schema.get("exclusiveMinimum") is True
-        most, is_most_open = bounds["maximum"], schema.get("exclusiveMaximum") is True
+        highest, is_most_open = bounds["maximum"], schema.get("exclusiveMaximum") is True
         above, below = bounds["exclusiveMinimum"], bounds["exclusiveMaximum"]
         if above is not None and (least is None or above >= least):
             least, is_least_open = above, True
-        if below is not None and (most is None or below <= most):
-            most, is_most_open = below, True
+        if below is not None and (highest is None or below <= highest):
+            highest, is_most_open = below, True
         step = schema.get("multipleOf")
         is_number = isinstance(step, int | float | Decimal) and not isinstance(step, bool)
-        known = ast.read_number(str(step)) if is_number else None
-        if step is not None and (known is None or known <= 0):
+        number = ast.read_number(str(step)) if is_number else None
+        if step is not None and (number is None or number <= 0):
             self.report("Z026", "expected a number above 0", (*path, "multipleOf"), "such as 0.5")
-            known = None
+            number = None
         limits = Limits(
-            least, most, is_least_open, is_most_open, is_whole, () if known is None else (known,)
+            least,
+            highest,
+            is_least_open,
+            is_most_open,
+            is_whole,
+            () if number is None else (number,),
         )
-        found = ValueType("number", ty.NUMBER, limits=limits)
-        if least is not None and most is not None and least > most:
-            self.report("Z026", f"no number is {found}", path, "exchange the bounds")
-            return replace(found, limits=replace(limits, least=None, most=None))
-        return found
+        type_ = ValueType("number", ty.NUMBER, limits=limits)
+        if least is not None and highest is not None and least > highest:
+            self.report("Z026", f"no number is {type_}", path, "exchange the bounds")
+            return replace(type_, limits=replace(limits, least=None, most=None))
+        return type_
 
     def _array(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
-        given, place = schema.get("items", {}), (*path, "items")
-        most = schema.get("maxItems")
+        items, place = schema.get("items", {}), (*path, "items")
+        limit = schema.get("maxItems")
         key = "prefixItems" if isinstance(schema.get("prefixItems"), list) else "items"
         if isinstance(schema.get(key), list):  # a tuple, each place with a type of its own
             each = [self.read(g, (*path, key, i), depth + 1) for i, g in enumerate(schema[key])]
-            if key == "prefixItems" and isinstance(given, Mapping):
-                each.append(self.read(given, place, depth + 1))
+            if key == "prefixItems" and isinstance(items, Mapping):
+                each.append(self.read(items, place, depth + 1))
             item = union(iter(each))
-            most = len(each) if given is False and most is None else most
-        elif given is False:
-            item, most = ANYTHING, 0
+            limit = len(each) if items is False and limit is None else limit
+        elif items is False:
+            item, limit = ANYTHING, 0
         else:
-            item = self.read(given, place, depth + 1)
+            item = self.read(items, place, depth + 1)
         fewest = schema.get("minItems", 0)
-        if not _is_count(fewest) or not (most is None or _is_count(most)):
+        if not _is_count(fewest) or not (limit is None or _is_count(limit)):
             self.report("Z026", "expected numbers of items", path, _COUNTS)
-            fewest, most = 0, None
+            fewest, limit = 0, None
         return ValueType(
-            "array", ty.Array(item.type), item=item, fewest_items=fewest, most_items=most
+            "array", ty.Array(item.type), item=item, fewest_items=fewest, most_items=limit
         )
 
     def _object(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
@@ -409,15 +414,15 @@ class SchemaReader:
                     "Z027", f"{name!r} is required, and no property", place, hint, "warning"
                 )
         for name in sorted(properties):
-            given, place = properties[name], (*path, "properties", name)
-            if given is False:  # what must not be there
+            property_, place = properties[name], (*path, "properties", name)
+            if property_ is False:  # what must not be there
                 continue
             if CONTROL.search(name):
                 hint = "take the control character out of the name"
                 self.report("Z026", f"expected a name that one can read, got {name!r}", place, hint)
                 continue
-            type_ = self.read(given, place, depth + 1)
-            plain = given if isinstance(given, Mapping) else {}
+            type_ = self.read(property_, place, depth + 1)
+            plain = property_ if isinstance(property_, Mapping) else {}
             yield Field(
                 name, type_,
                 name in required or plain.get("required") is True,
@@ -462,20 +467,20 @@ def look_up(document: Any, ref: str) -> tuple[Path, Any] | None:
     (('$defs', 'my room'), 1)
     """
     place: Path = ()
-    found = document
+    node = document
     for part in ref[1:].strip("/").split("/"):
         name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, Mapping) and name not in found:
+        if isinstance(node, Mapping) and name not in node:
             name = unquote(part).replace("~1", "/").replace("~0", "~")
         if not part:
             continue
-        if isinstance(found, Mapping) and name in found:
-            place, found = (*place, name), found[name]
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            place, found = (*place, int(name)), found[int(name)]
+        if isinstance(node, Mapping) and name in node:
+            place, node = (*place, name), node[name]
+        elif isinstance(node, list) and name.isdecimal() and int(name) < len(node):
+            place, node = (*place, int(name)), node[int(name)]
         else:
             return None
-    return place, found
+    return place, node
 
 
 def _is_count(value: Any) -> bool:
@@ -487,9 +492,9 @@ def _name_of(value: ast.Value) -> str:
 
 
 def _examples(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    found = schema.get("examples", [])
-    found = found if isinstance(found, list) else [found]
-    texts = (e for e in (*found, schema.get("example")) if isinstance(e, str))
+    examples = schema.get("examples", [])
+    examples = examples if isinstance(examples, list) else [examples]
+    texts = (e for e in (*examples, schema.get("example")) if isinstance(e, str))
     return tuple(dict.fromkeys(e for e in texts if 0 < len(e) <= _LONGEST_EXAMPLE))
 
 
@@ -500,9 +505,9 @@ def union(types: Iterator[ValueType]) -> ValueType:
     >>> union(iter((ValueType("text", STRING), ValueType("null", is_nullable=True)))).is_nullable
     True
     """
-    given = list(types)
-    is_nullable = any(t.is_nullable for t in given)
-    plain = list(dict.fromkeys(replace(t, is_nullable=False) for t in given if t.sort != "null"))
+    options_ = list(types)
+    is_nullable = any(t.is_nullable for t in options_)
+    plain = list(dict.fromkeys(replace(t, is_nullable=False) for t in options_ if t.sort != "null"))
     if not plain:
         return ValueType("null", is_nullable=True)
     if any(t.sort == "any" for t in plain):
@@ -561,13 +566,13 @@ def _value_schemas(fields: Json) -> list[Json]:
 
 
 def _call_schema(tool: Tool) -> Json:
-    given = {**tool.schema, "type": "object"}
-    given.setdefault("properties", {})
+    schema = {**tool.schema, "type": "object"}
+    schema.setdefault("properties", {})
     required = [p.name for p in tool.parameters if p.is_required]
     described = {"description": tool.description} if tool.description else {}
     properties = {
         "name": {"const": tool.name},
-        "arguments": {**given, "required": required},
+        "arguments": {**schema, "required": required},
         "step": _PLACE,
     }
     return {**described, **closed_object(properties, ("name", "arguments"))}

@@ -119,21 +119,21 @@ def part_of_result(
     Raises:
         GenieError: Z036, there is no such call before; Z061, the result lacks the part.
     """
-    shown = ".".join(map(str, (f"${call}", *path)))
+    reference = ".".join(map(str, (f"${call}", *path)))
     if not 1 <= call <= len(results):
-        message = f"there is no earlier call {call} to take {shown} from"
+        message = f"there is no earlier call {call} to take {reference} from"
         raise GenieError(Problem("Z036", message, span))
-    found = results[call - 1]
+    result = results[call - 1]
     for part in path:
-        if isinstance(found, Mapping) and str(part) in found:
-            found = found[str(part)]
-        elif isinstance(found, list) and isinstance(part, int) and part < len(found):
-            found = found[part]
+        if isinstance(result, Mapping) and str(part) in result:
+            result = result[str(part)]
+        elif isinstance(result, list) and isinstance(part, int) and part < len(result):
+            result = result[part]
         else:
-            hint = did_you_mean(str(part), found) if isinstance(found, Mapping) else None
-            message = f"the result of call {call} has no {part!r}, which {shown} takes"
+            hint = did_you_mean(str(part), result) if isinstance(result, Mapping) else None
+            message = f"the result of call {call} has no {part!r}, which {reference} takes"
             raise GenieError(Problem("Z061", message, span, hint))
-    return found
+    return result
 
 
 # --------------------------------------------------------------------------------- from JSON
@@ -227,12 +227,12 @@ def _in_text(text: str, argument: ast.Argument) -> tuple[ast.Argument, ...]:
     import json
 
     try:
-        found = json.loads(text or "{}", parse_float=Decimal)
+        arguments = json.loads(text or "{}", parse_float=Decimal)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        arguments = None
+    if not isinstance(arguments, dict):
         raise _no_calls("expected arguments as an object, or as a text that holds one", argument)
-    value = _value_of(found)
+    value = _value_of(arguments)
     assert isinstance(value, ast.Record)
     return value.fields
 
@@ -319,9 +319,9 @@ def _value_tree(value: ast.Value) -> Json:
         case ast.Name(words, kind):
             return {"kind": "name", "value": words, "type": kind}
         case ast.Number(number):
-            shown = plain_number(number)
-            is_exact = Decimal(str(shown)) == number
-            return {"kind": "number", "value": shown if is_exact else ast.number_text(number)}
+            plain = plain_number(number)
+            is_exact = Decimal(str(plain)) == number
+            return {"kind": "number", "value": plain if is_exact else ast.number_text(number)}
         case ast.Symbol(name):
             return {"kind": "symbol", "name": name}
         case ast.Flag(flag):

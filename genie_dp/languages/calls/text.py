@@ -87,8 +87,10 @@ def from_tokens(text: str, library: Any = None, *, places: bool = False) -> ast.
     >>> render(from_tokens("light( level= 40 ) => tell( what= $1.state )"))
     'light(level = 40) => tell(what = $1.state)'
     """
-    found = Places(text, "<tokens>")
-    reader = _Reader(_lexemes_of_tokens(text, found), found, _TOKENS, has_spans=places)
+    places_of_text = Places(text, "<tokens>")
+    reader = _Reader(
+        _lexemes_of_tokens(text, places_of_text), places_of_text, _TOKENS, has_spans=places
+    )
     program = reader.program()
     reader.end()
     return program
@@ -102,10 +104,10 @@ def _lexemes_of_text(text: str, places: Places) -> list[Lexeme]:
             hint = "end the text with the same quote; inside of it write a backslash before one"
             raise places.error("Z003", "this text has no end", match.start(), match.end(), hint)
         if kind != "space":
-            said = match[0]
+            word = match[0]
             if kind in ("text", "symbol"):
-                said = _unescape(kind, said, match.start(), places)
-            lexemes.append((kind, said, match.start(), match.end()))
+                word = _unescape(kind, word, match.start(), places)
+            lexemes.append((kind, word, match.start(), match.end()))
     return [*lexemes, ("end", "", len(text), len(text) + 1)]
 
 
@@ -115,12 +117,12 @@ def _unescape(kind: str, text: str, start: int, places: Places) -> str:
         inner = text[1:-1].replace("\\'", "'").replace('"', '\\"')
         quoted = f'"{inner}"'
     try:
-        found: str = json.loads(quoted, strict=False)
+        unescaped: str = json.loads(quoted, strict=False)
     except ValueError:
         hint = 'known are \\" \\\\ \\/ \\n \\t \\r \\b \\f \\uXXXX'
         message = "this text holds an unknown escape"
         raise places.error("Z003", message, start, start + len(text), hint) from None
-    return found
+    return unescaped
 
 
 def _lexemes_of_tokens(text: str, places: Places) -> list[Lexeme]:
@@ -224,8 +226,8 @@ class _Reader:
             self.fail(repr(sign))
 
     def take(self, *signs: str) -> bool:
-        kind, said, _, _ = self.lexemes[self.place]
-        if kind == "sign" and said in signs:
+        kind, word, _, _ = self.lexemes[self.place]
+        if kind == "sign" and word in signs:
             self.place += 1
             return True
         return False
@@ -259,10 +261,10 @@ class _Reader:
         return ast.Call(name, self.arguments(")", 0), self.span(lexeme))
 
     def arguments(self, closing: str, depth: int) -> tuple[ast.Argument, ...]:
-        found: list[ast.Argument] = []
+        arguments: list[ast.Argument] = []
         comma = self.form.comma
         while not self.take(closing):
-            if found and comma:
+            if arguments and comma:
                 self.expect(comma)
             kind, name, _, _ = lexeme = self.lexemes[self.place]
             if kind not in ("name", "text", "slot"):
@@ -271,26 +273,26 @@ class _Reader:
             self.place += 1
             if not self.take("=", ":"):
                 self.fail("'='", f"write {name} = and a value")
-            found.append(ast.Argument(name, self.value(depth + 1), self.span(lexeme)))
-        return tuple(found)
+            arguments.append(ast.Argument(name, self.value(depth + 1), self.span(lexeme)))
+        return tuple(arguments)
 
     # ---------------------------------------------------------------------------- values
 
     def is_value(self) -> bool:
         """Tell whether a body is a value: no call, and no child alone, which may be a program."""
-        (kind, said, _, _), second = self.lexemes[0], self.lexemes[min(1, len(self.lexemes) - 1)]
+        (kind, word, _, _), second = self.lexemes[0], self.lexemes[min(1, len(self.lexemes) - 1)]
         is_called = second[:2] == ("sign", "(")
         if kind == "text":
             return not is_called
-        return kind != "end" and not (kind == "name" and (is_called or said in self.holes))
+        return kind != "end" and not (kind == "name" and (is_called or word in self.holes))
 
     def value(self, depth: int) -> ast.Value:
-        kind, said, _, _ = lexeme = self.lexemes[self.place]
+        kind, word, _, _ = lexeme = self.lexemes[self.place]
         if depth > DEEPEST:
             message = f"expected at most {DEEPEST} brackets in each other, got more"
             raise self.wrong("Z005", message, lexeme)
         match kind:
-            case "sign" if said == "[":
+            case "sign" if word == "[":
                 self.place += 1
                 items: list[ast.Value] = []
                 while not self.take("]"):
@@ -298,16 +300,16 @@ class _Reader:
                         self.expect(self.form.comma)
                     items.append(self.value(depth + 1))
                 return ast.Array(tuple(items), self.span(lexeme, self.lexemes[self.place - 1]))
-            case "sign" if said == "{":
+            case "sign" if word == "{":
                 self.place += 1
                 fields = self.arguments("}", depth)
                 return ast.Record(fields, self.span(lexeme, self.lexemes[self.place - 1]))
             case "text":
                 self.place += 1
                 if self.lexemes[self.place][0] != "kind":
-                    return ast.Text(said, self.span(lexeme))
+                    return ast.Text(word, self.span(lexeme))
                 mark = self.next()
-                return ast.Name(said, mark[1][2:], self.span(lexeme, mark))
+                return ast.Name(word, mark[1][2:], self.span(lexeme, mark))
             case "sign" | "kind" | "other" | "end":
                 self.fail(*self.form.value)
         value = self.leaf(lexeme)
@@ -318,39 +320,39 @@ class _Reader:
 
     def leaf(self, lexeme: Lexeme) -> ast.Value | None:
         """Return the value of one lexeme, or None if it is none."""
-        kind, said, _, _ = lexeme
+        kind, word, _, _ = lexeme
         span = self.span(lexeme)
         match kind:
             case "token":
-                value = _value_of_token(said)
+                value = _value_of_token(word)
                 return replace(value, span=span) if value is not None and span else value
             case "symbol":
-                return ast.Symbol(said, span)
+                return ast.Symbol(word, span)
             case "number":
-                number = ast.read_number(said)
+                number = ast.read_number(word)
                 if number is None:
                     message = "expected a number that a computer can hold"
                     raise self.wrong("Z004", message, lexeme)
                 return ast.Number(number, span)
             case "moment":
-                kind, _, rest = said.partition(":")
+                kind, _, rest = word.partition(":")
                 moment = moment_of(kind, rest)
                 if moment is None:
-                    raise self.wrong("Z004", f"{said!r} is no {kind}", lexeme, _MOMENTS)
+                    raise self.wrong("Z004", f"{word!r} is no {kind}", lexeme, _MOMENTS)
                 return replace(moment, span=span)
             case "reference":
-                return reference(said, span)
+                return reference(word, span)
             case "open":
                 return ast.Open(span)
             case "variable":
-                return ast.Hole(said[1:], is_placeholder=True, span=span)
-            case _ if said in self.holes and kind != "slot":
-                return ast.Hole(said, span=span)
+                return ast.Hole(word[1:], is_placeholder=True, span=span)
+            case _ if word in self.holes and kind != "slot":
+                return ast.Hole(word, span=span)
             case _:
-                if (flag := ast.flag_of(said)) is not None:
+                if (flag := ast.flag_of(word)) is not None:
                     return replace(flag, span=span)
-                is_placeholder = kind == "slot" or is_slot(said)
-                return ast.Slot(said, span=span) if is_placeholder else ast.Symbol(said, span)
+                is_placeholder = kind == "slot" or is_slot(word)
+                return ast.Slot(word, span=span) if is_placeholder else ast.Symbol(word, span)
 
     def json(self) -> ast.Program:
         value = self.value(0)
@@ -377,10 +379,10 @@ def _value_of_token(word: str) -> ast.Value | None:
     if word == OPEN:
         return ast.Open()
     if word[:1] == "$":
-        found = unescape_word(word)
-        is_text = found[1:].partition(".")[0].isdecimal() and found.isascii()
-        value = reference(found) if is_text or found[1:2].isdecimal() else None
-        return value if value is not None and reference_text(value) == found else None
+        plain = unescape_word(word)
+        is_text = plain[1:].partition(".")[0].isdecimal() and plain.isascii()
+        value = reference(plain) if is_text or plain[1:2].isdecimal() else None
+        return value if value is not None and reference_text(value) == plain else None
     kind, is_moment, rest = word.partition(":")
     if is_moment:
         return moment_of(kind, rest)

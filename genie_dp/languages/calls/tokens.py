@@ -83,12 +83,12 @@ def sort_steps(
     (('a( )', 'b( )'), ('c( x= $2 y= $1 )',))
     """
     numbers: dict[int, int] = {}
-    found, count = [], 0
+    sorted_steps, count = [], 0
     for step in steps:
         calls = [place(call, numbers) for call in step]
         keys = list(map(key, calls))
         order = sorted(range(len(calls)), key=keys.__getitem__)
         numbers |= {count + 1 + k: count + 1 + index for index, k in enumerate(order)}
         count += len(calls)
-        found.append(tuple([calls[k] for k in order]))
-    return tuple(found)
+        sorted_steps.append(tuple([calls[k] for k in order]))
+    return tuple(sorted_steps)

@@ -101,8 +101,8 @@ class _Reader:
                 place = (self._named[path[:end]], *path[end:])
                 break
         first = f"[{place[0]}]" if place and isinstance(place[0], int) else ""
-        shown = ".".join([*([first] if first else ()), *map(str, place[1:] if first else place)])
-        whole = f"{message} ({shown})" if shown else message
+        location = ".".join([*([first] if first else ()), *map(str, place[1:] if first else place)])
+        whole = f"{message} ({location})" if location else message
         if severity == "error":
             self.errors.append(Problem(code, whole, span, hint))
         else:
@@ -133,7 +133,7 @@ class _Reader:
 
     def read_file(self, file: str, text: str) -> None:
         try:
-            found = read_json(text, file, code="Z020", hint=f"write {_FORM}", exact=True)
+            document = read_json(text, file, code="Z020", hint=f"write {_FORM}", exact=True)
         except GenieError as error:
             self.errors += error.problems
             return
@@ -148,7 +148,7 @@ class _Reader:
             return path, spans.get(place)
 
         self._find, self._named = find, {}
-        self.read_document(found, file)
+        self.read_document(document, file)
 
     def read_document(self, found: Any, file: str = "FILE") -> None:
         self.document = document = found

@@ -71,16 +71,16 @@ class Results:
             if type_.sort == "array" and isinstance(part, int):
                 type_ = type_.item
                 continue
-            known = type_.field(str(part)) if type_.sort == "object" else None
-            if known is None:
+            field = type_.field(str(part)) if type_.sort == "object" else None
+            if field is None:
                 if type_.sort == "object" and type_.others is not None:
                     type_ = type_.others
                     continue
-                near = did_you_mean(str(part), [f.name for f in type_.fields])
+                suggestion = did_you_mean(str(part), [f.name for f in type_.fields])
                 assert tool is not None
                 message = f"the result of {tool.name} has no {part!r} there"
-                return Problem("Z037", message, value.span, near)
-            type_ = known.type
+                return Problem("Z037", message, value.span, suggestion)
+            type_ = field.type
         return type_
 
 
@@ -92,9 +92,9 @@ def check_arguments(call: ast.Call, tool: Tool | None, results: Results) -> Iter
             message = f"{argument.name!r} is given twice"
             yield Problem("Z035", message, argument.span, "keep one of the two")
         seen.add(argument.name)
-        found = tool.parameter(argument.name) if tool is not None else None
-        type_ = found.type if found is not None else None
-        if tool is not None and found is None:
+        parameter = tool.parameter(argument.name) if tool is not None else None
+        type_ = parameter.type if parameter is not None else None
+        if tool is not None and parameter is None:
             if tool.others is None:
                 names = [p.name for p in tool.parameters]
                 hint = did_you_mean(argument.name, names) or _known_names(names)
@@ -137,9 +137,9 @@ def misfits(
         case ast.Open() | ast.Hole():
             pass
         case ast.Reference():
-            found = results.find(value) if results is not None else None
-            if isinstance(found, ValueType) and not may_be(found, type_):
-                got = f"{reference_text(value)}, which is {found}"
+            result = results.find(value) if results is not None else None
+            if isinstance(result, ValueType) and not may_be(result, type_):
+                got = f"{reference_text(value)}, which is {result}"
                 yield _wrong(f"expected {type_} for {name!r}, got {got}", value, None)
         case ast.Flag(None):
             if not type_.is_nullable and type_.sort not in ("any", "null"):
@@ -172,9 +172,9 @@ def _misfits_of_array(
     value: ast.Array, type_: ValueType, name: str, results: Results | None
 ) -> Iterator[Problem]:
     count, item = len(value.items), type_.item
-    most = type_.most_items
-    if count < type_.fewest_items or (most is not None and count > most):
-        expected = f"at least {type_.fewest_items}" if count < type_.fewest_items else f"{most}"
+    limit = type_.most_items
+    if count < type_.fewest_items or (limit is not None and count > limit):
+        expected = f"at least {type_.fewest_items}" if count < type_.fewest_items else f"{limit}"
         message = f"expected {expected} items in {name!r}, got {count}"
         yield Problem("Z034", message, value.span)
     assert item is not None
@@ -191,8 +191,8 @@ def _misfits_of_record(
         if part.name in seen:
             yield Problem("Z035", f"{whole!r} is given twice", part.span, "keep one of the two")
         seen.add(part.name)
-        known = type_.field(part.name)
-        inner = known.type if known is not None else type_.others
+        field = type_.field(part.name)
+        inner = field.type if field is not None else type_.others
         if inner is None:
             names = [f.name for f in type_.fields]
             hint = did_you_mean(part.name, names) or _known_names(names)
@@ -210,9 +210,9 @@ def _wrong(message: str, value: ast.Value, hint: str | None) -> Problem:
 
 
 def _unlike(value: ast.Value, type_: ValueType, name: str) -> Problem:
-    shown = value_text(value)
-    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}.."
-    return _wrong(f"expected {type_} for {name!r}, got {shown}", value, _hint(value, type_))
+    got = value_text(value)
+    got = got if len(got) <= _LONGEST else f"{got[:_LONGEST]}.."
+    return _wrong(f"expected {type_} for {name!r}, got {got}", value, _hint(value, type_))
 
 
 def _hint(value: ast.Value, type_: ValueType) -> str | None:
@@ -271,12 +271,12 @@ def _is_like(words: str, kind: str) -> bool:
 
 def slot_fits(slot: ast.Slot, type_: ValueType) -> bool:
     """Tell whether a placeholder may stand for a value of a type."""
-    found = ast.slot_type(slot)
+    slot_type = ast.slot_type(slot)
     if type_.sort == "union":
         return any(slot_fits(slot, option) for option in type_.options)
-    if found == ty.NUMBER:
+    if slot_type == ty.NUMBER:
         return type_.sort == "number"
-    return type_.sort == "text" and _slot_of(type_.type) == found
+    return type_.sort == "text" and _slot_of(type_.type) == slot_type
 
 
 def _slot_of(type_: ty.Type) -> ty.Type | None:
@@ -323,7 +323,7 @@ def limits_of(value: ast.Value, type_: ValueType | None) -> Iterator[tuple[str, 
 
 def limits_in(program: ast.Program, library: ToolLibrary) -> dict[str, Limits]:
     """Return what values of the placeholders of a program may be, where the tools restrict them."""
-    found: dict[str, Limits] = {}
+    limits_of_tokens: dict[str, Limits] = {}
     for call in ast.calls_of(program):
         tool = library.tools.get(call.name)
         if tool is None:
@@ -331,8 +331,8 @@ def limits_in(program: ast.Program, library: ToolLibrary) -> dict[str, Limits]:
         for argument in call.arguments:
             field = tool.parameter(argument.name)
             for token, limits in limits_of(argument.value, field.type if field else tool.others):
-                found[token] = found.get(token, NO_LIMITS) & limits
-    return found
+                limits_of_tokens[token] = limits_of_tokens.get(token, NO_LIMITS) & limits
+    return limits_of_tokens
 
 
 def may_be(found: ValueType, type_: ValueType) -> bool:
@@ -403,9 +403,9 @@ def _listed(value: ast.Text | ast.Symbol, text: str, type_: ValueType) -> ast.Va
     if symbol in type_.values:
         return symbol
     if isinstance(value, ast.Symbol):  # '2' of an enum of numbers, as templates say it
-        for other in type_.values:
-            if not isinstance(other, ast.Symbol) and value_text(other) == text:
-                return other
+        for constant in type_.values:
+            if not isinstance(constant, ast.Symbol) and value_text(constant) == text:
+                return constant
     return value
 
 
@@ -423,17 +423,17 @@ def _arguments(
     given: Sequence[ast.Argument], declared: Sequence[Field], others: ValueType | None
 ) -> tuple[ast.Argument, ...]:
     """Return arguments in the order of their names, without those that are as by default."""
-    known = {field.name: field for field in declared}
-    kept = []
+    fields = {field.name: field for field in declared}
+    result = []
     for argument in sorted(given, key=lambda a: a.name):
-        field = known.get(argument.name)
+        field = fields.get(argument.name)
         value = sharpen(argument.value, field.type if field is not None else others)
         if field is not None and not field.is_required:
             is_open = isinstance(value, ast.Open)
             if is_open or (field.default is not None and value == field.default):
                 continue
-        kept.append(replace(argument, value=value))
-    return tuple(kept)
+        result.append(replace(argument, value=value))
+    return tuple(result)
 
 
 def canonical_call(call: ast.Call, tool: Tool | None) -> ast.Call:
@@ -441,11 +441,11 @@ def canonical_call(call: ast.Call, tool: Tool | None) -> ast.Call:
     if tool is None:
         arguments = _arguments(call.arguments, (), None)
         return replace(call, arguments=arguments)
-    given = {argument.name for argument in call.arguments}
+    names = {argument.name for argument in call.arguments}
     missing = [
         ast.Argument(p.name, ast.Open())
         for p in tool.parameters
-        if p.is_required and p.name not in given
+        if p.is_required and p.name not in names
     ]
     arguments = _arguments((*call.arguments, *missing), tool.parameters, tool.others)
     return replace(call, arguments=arguments)
@@ -494,10 +494,10 @@ def missing_inputs(program: ast.Program, library: ToolLibrary | None) -> tuple[M
 def _missing_inputs(program: ast.Program, tools: Mapping[str, Tool]) -> Iterator[MissingInput]:
     for number, call in enumerate(ast.calls_of(program)):
         tool = tools.get(call.name)
-        given = {argument.name: argument.value for argument in call.arguments}
+        inputs = {argument.name: argument.value for argument in call.arguments}
         declared = {p.name: p for p in tool.parameters} if tool is not None else {}
-        for name in sorted(given.keys() | declared.keys()):
-            parameter, value = declared.get(name), given.get(name)
+        for name in sorted(inputs.keys() | declared.keys()):
+            parameter, value = declared.get(name), inputs.get(name)
             is_open = value is not None and any(
                 isinstance(part, ast.Open) for part in ast.walk(value)
             )
@@ -520,15 +520,15 @@ def _question(name: str, parameter: Field | None) -> str:
     words = words_of(name) or name
     if parameter is None:
         return f"What is the {words}?"
-    said = " ".join(parameter.description.split())
-    if said.endswith("?") and len(said) <= _LONGEST_NOTE:
-        return said
+    description = " ".join(parameter.description.split())
+    if description.endswith("?") and len(description) <= _LONGEST_NOTE:
+        return description
     is_several = parameter.type.sort == "array" and words.endswith("s")
     question = f"What {'are' if is_several else 'is'} the {words}"
     names = [value_text(value).strip("'") for value in parameter.type.values]
     if 1 < len(names) <= _MOST_CHOICES:
         return f"{question}: {', '.join(names[:-1])} or {names[-1]}?"
-    first = re.split(r"(?<=[\w)])[.;:](?: |$)", said, maxsplit=1)[0].rstrip(".")
+    first = re.split(r"(?<=[\w)])[.;:](?: |$)", description, maxsplit=1)[0].rstrip(".")
     if not first or len(first) > _LONGEST_NOTE or first.lower() in (words, f"the {words}"):
         return f"{question}?"
     is_word = not first[1:2].isupper()  # no abbreviation, as "ID of the room"
@@ -552,11 +552,11 @@ def give_input(
     def give(call: ast.Call) -> ast.Call:
         if next(numbers) != missing.call:
             return call
-        given = {argument.name: argument.value for argument in call.arguments}
-        before = given.get(missing.name, ast.Open())
+        inputs = {argument.name: argument.value for argument in call.arguments}
+        before = inputs.get(missing.name, ast.Open())
         is_whole = isinstance(before, ast.Open)
-        given[missing.name] = whole if is_whole else _fill_first(before, value)
-        arguments = tuple(ast.Argument(name, given[name]) for name in sorted(given))
+        inputs[missing.name] = whole if is_whole else _fill_first(before, value)
+        arguments = tuple(ast.Argument(name, inputs[name]) for name in sorted(inputs))
         return replace(call, arguments=arguments)
 
     return ast.map_calls(program, give)

@@ -48,8 +48,8 @@ def moment_of(kind: str, text: str) -> ast.Moment | None:
             if match_ is None:
                 return None
             rest = f"T{_clock(match_)}" if match_["clock"] else ""
-            found = match_["day"] + rest
-            return ast.Moment("date", found) if is_iso(found, datetime if rest else date) else None
+            iso = match_["day"] + rest
+            return ast.Moment("date", iso) if is_iso(iso, datetime if rest else date) else None
         case "time":
             match_ = _TIME.fullmatch(text)
             if match_ is None or not is_iso(_clock(match_), time):
@@ -88,12 +88,12 @@ def value_of(constant: str) -> ast.Value:
         case ("enum", (name,)):
             return ast.Symbol(name)
         case ("measure", parts):
-            found: ast.Value | None = _duration_of(parts)
+            value: ast.Value | None = _duration_of(parts)
         case (kind, (text, *_)):
-            found = ast.flag_of(constant) or moment_of(kind, text)
-    if found is None:
+            value = ast.flag_of(constant) or moment_of(kind, text)
+    if value is None:
         raise ValueError(f"{constant!r} is no constant of calls")
-    return found
+    return value
 
 
 def _unescape(words: str) -> str:
@@ -107,15 +107,17 @@ def _duration_of(parts: Sequence[str]) -> ast.Moment | None:
     for amount, unit in zip(parts[::2], parts[1::2], strict=True):
         if not PLAIN_NUMBER.fullmatch(amount) or SHIPPED.base(unit) != "ms":
             return None
-        number, known = Decimal(amount), unit
+        number, base_unit = Decimal(amount), unit
         if unit not in amounts:
-            number, known = SHIPPED.amount([(number, unit)]) / SHIPPED.factor("s"), "s"
+            number, base_unit = SHIPPED.amount([(number, unit)]) / SHIPPED.factor("s"), "s"
         if number < 0:
             return None
-        amounts[known] += number
-    said = {unit: f"{ast.number_text(n)}{_SIGNS[unit]}" for unit, n in amounts.items() if n}
-    day = "".join(said.get(unit, "") for unit in _UNITS[:4])
-    clock = "".join(said.get(unit, "") for unit in _UNITS[4:])
+        amounts[base_unit] += number
+    amounts_of_units = {
+        unit: f"{ast.number_text(n)}{_SIGNS[unit]}" for unit, n in amounts.items() if n
+    }
+    day = "".join(amounts_of_units.get(unit, "") for unit in _UNITS[:4])
+    clock = "".join(amounts_of_units.get(unit, "") for unit in _UNITS[4:])
     return ast.Moment("duration", f"P{day}{f'T{clock}' if clock or not day else ''}"
                       + ("" if clock or day else "0S"))  # fmt: skip
 

@@ -88,15 +88,15 @@ def anonymize(program: sx.Expression) -> sx.Expression:
     def number(leaf: sx.Expression, _in_square: bool, is_label: bool) -> Sequence[sx.Expression]:
         match leaf:
             case sx.Text(value):
-                stem, said = "QUOTED_STRING", value
+                stem, constant = "QUOTED_STRING", value
             case sx.Atom(text) if sx.is_number(text) and not is_label:
-                stem, said = "NUMBER", text
+                stem, constant = "NUMBER", text
             case sx.Node() if literals.is_read(leaf):
-                stem, said = sx.TYPES[sx.label(leaf)].stem, tokens(leaf)
+                stem, constant = sx.TYPES[sx.label(leaf)].stem, tokens(leaf)
             case _:
                 return [leaf]
-        known = numbers.setdefault(stem, {})
-        return [sx.Atom(known.setdefault(said, f"{stem}_{len(known)}"), leaf.span)]
+        places = numbers.setdefault(stem, {})
+        return [sx.Atom(places.setdefault(constant, f"{stem}_{len(places)}"), leaf.span)]
 
     return literals.rewrite(program, number)
 

@@ -482,9 +482,9 @@ def _choose_item(
 ) -> CopyChoice:
     """Return one of some items, or the end of the node that they stand in."""
     # Those that lead to the end of a node soonest.
-    wanted = items if node is None else tuple(language.shapes.find_wanted(*node))
-    least = min(map(language.cost, wanted), default=0)
-    cheap = tuple(i for i in wanted if language.cost(i) == least)
+    fitting = items if node is None else tuple(language.shapes.find_wanted(*node))
+    least = min(map(language.cost, fitting), default=0)
+    cheap = tuple(i for i in fitting if language.cost(i) == least)
     end = NOTHING
     if node is not None and language.shapes.may_end(*node):
         end = frozenset((_CLOSERS[node[0][0]],))

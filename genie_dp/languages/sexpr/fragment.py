@@ -178,9 +178,9 @@ def compile_body(
 
 def _without(expressions: Sequence[sx.Expression], absent: Collection[str]) -> list[sx.Expression]:
     """Return the expressions without absent names, and without nodes that hold nothing else."""
-    kept = [part for e in expressions if (part := _part_without(e, absent)) is not None]
-    if kept:
-        return kept
+    parts = [part for e in expressions if (part := _part_without(e, absent)) is not None]
+    if parts:
+        return parts
     raise nothing_left(absent, expressions[0].span)
 
 

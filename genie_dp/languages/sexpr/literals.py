@@ -272,8 +272,8 @@ def map_names(program: sx.Expression, find: Callable[[str, str], str]) -> sx.Exp
     def change(leaf: sx.Expression, *_: bool) -> Sequence[sx.Expression]:
         match leaf:
             case sx.Node((sx.Atom(kind), sx.Text(words)), _, "#") if kind not in _FORMS:
-                found = find(kind, words)
-                return [leaf if found == words else _literal(kind, sx.Text(found))]
+                replaced = find(kind, words)
+                return [leaf if replaced == words else _literal(kind, sx.Text(replaced))]
             case _:
                 return [leaf]
 

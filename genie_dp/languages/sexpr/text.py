@@ -85,10 +85,10 @@ def from_tokens(text: str, library: Any = None, *, places: bool = False) -> sx.E
     >>> from_tokens(tokens(program)) == program
     True
     """
-    found = _Reader(Places(text, "<tokens>"), is_tokens=True, has_spans=places)
-    expressions = found.read(_lexemes_of_tokens)
+    reader = _Reader(Places(text, "<tokens>"), is_tokens=True, has_spans=places)
+    expressions = reader.read(_lexemes_of_tokens)
     if len(expressions) != 1:
-        raise found.end_error("one expression", str(len(expressions)))
+        raise reader.end_error("one expression", str(len(expressions)))
     return expressions[0]
 
 
@@ -124,20 +124,20 @@ class _Reader:
     def read(self, lexemes: "Callable[[_Reader], Iterator[Lexeme]]") -> list[sx.Expression]:
         """Return all expressions of the text."""
         top: list[sx.Expression] = []
-        for kind, said, start, end in lexemes(self):
+        for kind, word, start, end in lexemes(self):
             items = self.opened[-1].items if self.opened else top
             if kind == "atom":
-                items.append(sx.Atom(said, self.span(start, end)))
+                items.append(sx.Atom(word, self.span(start, end)))
             elif kind == "text":
-                items.append(sx.Text(said, self.span(start, end)))
+                items.append(sx.Text(word, self.span(start, end)))
             elif kind == "open":
                 if len(self.opened) == DEEPEST:
-                    got = repr(said) if self.is_tokens else "more"
+                    got = repr(word) if self.is_tokens else "more"
                     message = f"expected at most {DEEPEST} brackets in each other, got {got}"
                     raise self.error("X008", message, start, end)
-                self.opened.append(_Open(said, start, end))
+                self.opened.append(_Open(word, start, end))
             else:
-                node = self.close(said, start, end)
+                node = self.close(word, start, end)
                 (self.opened[-1].items if self.opened else top).append(node)
         if self.opened:
             last = self.opened[-1]
@@ -186,8 +186,8 @@ def _lexemes_of_text(reader: _Reader) -> Iterator[Lexeme]:
             hint = 'end the string with ", and write \\" for a quote inside it'
             raise reader.error("X005", "this string has no end", start, position, hint)
         if kind != "space":
-            said = _unescape(match, reader.places) if kind == "text" else match[0]
-            yield kind, said, start, position
+            word = _unescape(match, reader.places) if kind == "text" else match[0]
+            yield kind, word, start, position
 
 
 def _lexemes_of_tokens(reader: _Reader) -> Iterator[Lexeme]:

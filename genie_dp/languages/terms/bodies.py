@@ -99,16 +99,16 @@ def split_lambda(
     parameters = []
     start = match.start("parameters")
     for part in match["parameters"].split(","):
-        found = _PARAMETER.fullmatch(part)
-        if found is None:
+        declaration = _PARAMETER.fullmatch(part)
+        if declaration is None:
             hint = "write a name, a colon and a type: x : String"
             message = f"expected a parameter, got {part.strip()!r}"
             raise places.error(code, message, start, start + max(1, len(part)), hint)
         try:
-            parameters.append((found["name"], parse_type(found["type"])))
+            parameters.append((declaration["name"], parse_type(declaration["type"])))
         except GenieError as error:
             [problem] = error.problems
-            begin, end = start + found.start("type"), start + found.end("type")
+            begin, end = start + declaration.start("type"), start + declaration.end("type")
             raise places.error(problem.code, problem.message, begin, end, problem.hint) from None
         start += len(part) + 1
     blank = re.sub(r"[^\n]", " ", match[0])

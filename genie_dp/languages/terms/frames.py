@@ -91,8 +91,8 @@ _PLAIN = "plain"
 
 
 def _plain(sentence: CopySentence) -> CopySentence:
-    found: CopySentence = sentence.kept.get(_PLAIN, sentence)
-    return found
+    plain: CopySentence = sentence.kept.get(_PLAIN, sentence)
+    return plain
 
 
 def start_text(sentence: CopySentence, known: TextNode = NO_TEXTS, most: int = -1) -> Frame:
@@ -159,14 +159,14 @@ def choose_text(sentence: CopySentence, texts: TextNode) -> Frame:
 
 
 def _choose_text(texts: TextNode, said: frozenset[str]) -> BoundChoice:
-    known, quote = texts.words - said, QUOTE if texts.is_end else NOTHING
+    words, quote = texts.words - said, QUOTE if texts.is_end else NOTHING
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         return () if token == '"' else (choose_text(sentence, texts.following[token]),)
 
     return BoundChoice(
-        known | quote,
+        words | quote,
         lambda _, is_closing: NOTHING if is_closing and texts.is_end else texts.words & said,
         following,
-        closing=quote or known,
+        closing=quote or words,
     )

@@ -140,12 +140,12 @@ class _BodyCompiler:
 
         A type mistake is counted each time, and None comes back.
         """
-        made: dict[tuple[str, ...], Any] = {}
+        results: dict[tuple[str, ...], Any] = {}
 
         def find(key: tuple[str, ...], *parts: Any) -> Any:
-            if key not in made:
-                made[key] = make(*parts)
-            value = made[key]
+            if key not in results:
+                results[key] = make(*parts)
+            value = results[key]
             if type(value) is Problem:
                 self._refuse(value)
                 return None
@@ -226,12 +226,12 @@ class _BodyCompiler:
     ) -> tuple[tuple[str, str], ...] | Problem:
         """Return the inputs that a body sets as (name, tokens), or the type mistake they are."""
         for arg in hole.inputs:
-            given = pieces[arg.name].state
-            if given.function != function:
+            state = pieces[arg.name].state
+            if state.function != function:
                 of = function or "an aggregation"
-                message = f"expected an input of {of} for '{arg.name}', got '{given.name}' of "
+                message = f"expected an input of {of} for '{arg.name}', got '{state.name}' of "
                 hint = _guard_on([arg.name, hole.name], "function")
-                return Problem("T009", message + given.function, arg.span, hint)
+                return Problem("T009", message + state.function, arg.span, hint)
 
         def call(constant: Callable[[values.ConstantValue], ast.Value]) -> ast.Call:
             class_name, _, name = function.removeprefix("@").rpartition(".")
@@ -416,7 +416,7 @@ class _BodyCompiler:
 
     def _aggregate(self, node: ast.Aggregate) -> Build:
         inner, operator, name = self._query(node.query), node.operator, node.field
-        found = self._once(self._found_output)
+        find_output = self._once(self._found_output)
 
         def build(pieces: Children) -> values.QueryValue | None:
             value = inner(pieces)
@@ -424,7 +424,7 @@ class _BodyCompiler:
                 return None
             if not name:
                 return values.aggregate(value, operator, "")
-            field = self._type_output(name, pieces, value, found, node)
+            field = self._type_output(name, pieces, value, find_output, node)
             return None if field is None else values.aggregate(value, operator, field)
 
         return build
@@ -528,18 +528,18 @@ class _BodyCompiler:
         value: values.QueryValue,
     ) -> tuple[tuple[str, str], ...] | Problem:
         """Return outputs as (what they sort by, tokens), or the type mistake that they are."""
-        near = _hole_name(node.query)
+        query_name = _hole_name(node.query)
         for name, piece in named.items():
             if self.children.get(name) in _OUTPUTS and (
                 self.lifter.owner(value, piece.state.name) != piece.state.function
             ):
-                return _of_another(node, name, piece, value.state.function, near)
+                return _of_another(node, name, piece, value.state.function, query_name)
         trees = [rewrite(o, lambda n: _substitute(n, named, self._as_token)) for o in outputs]
         scope = EMPTY
         for tree in trees:
             scope = scope.under(self.lifter.scope(value, tree))
         if problems := check_outputs(node, trees, scope, self.lifter.library, self.types):
-            hint = _guard_on([*named, near], "function") if len(named) else problems[0].hint
+            hint = _guard_on([*named, query_name], "function") if len(named) else problems[0].hint
             return replace(problems[0], hint=hint or problems[0].hint)
         written = {}
         for output in outputs:
@@ -604,7 +604,7 @@ class _BodyCompiler:
 
     def _monitor(self, node: ast.Monitor) -> Build:
         inner, on_new = self._query(node.query), node.on_new
-        found = self._once(self._found_output)
+        find_output = self._once(self._found_output)
 
         def build(pieces: Children) -> values.StreamValue | None:
             value = inner(pieces)
@@ -614,7 +614,7 @@ class _BodyCompiler:
                 message = "a template cannot monitor an aggregation"
                 self._refuse(Problem("G030", message, node.span))
                 return None
-            names = [self._type_output(name, pieces, value, found, node) for name in on_new]
+            names = [self._type_output(name, pieces, value, find_output, node) for name in on_new]
             typed = [name for name in names if name is not None]
             stream_value = self.lifter.monitor(value, typed) if len(typed) == len(names) else None
             if stream_value is None and not value.state.is_monitorable:

@@ -202,9 +202,9 @@ def projection_before_action(rule: tt.Rule, signatures: Signatures | None) -> tt
     if any(isinstance(part, tt.EventValue) for arg in args for part in walk(arg)):
         return rule
     used = {name for arg in args for name in cnf.value_names(arg.value)}
-    hidden, kept = outputs_of(query.query, signatures), outputs_of(query, signatures)
+    hidden, outputs = outputs_of(query.query, signatures), outputs_of(query, signatures)
     computed = {tt.computed_name(v) for v in query.values if isinstance(v, tt.Computed)}
-    if hidden is None or kept is None or used & (computed | (hidden - kept)):
+    if hidden is None or outputs is None or used & (computed | (hidden - outputs)):
         return rule
     return query_in_one_form(replace(rule, query=query.query), signatures)
 

@@ -231,11 +231,11 @@ def _arranged_projection(
 ) -> tt.Query:
     if isinstance(inner, tt.Projection):
         moved = [_inside(value, inner, signatures) for value in values]
-        known = tuple(value for value in moved if value is not None)
-        if len(known) == len(values):
-            names = set(map(tt.computed_name, known))
+        values_moved = tuple(value for value in moved if value is not None)
+        if len(values_moved) == len(values):
+            names = set(map(tt.computed_name, values_moved))
             others = (v for v in inner.values if tt.computed_name(v) not in names)
-            all_values = (*others, *known) if keeps_all else known
+            all_values = (*others, *values_moved) if keeps_all else values_moved
             return tt.Projection(inner.query, all_values, keeps_all and inner.keeps_all, span=span)
     return tt.Projection(inner, values, keeps_all, span=span)
 
@@ -257,10 +257,10 @@ def _inside(node: N, projection: tt.Query, signatures: Signatures | None) -> N |
     if not isinstance(projection, tt.Projection):
         return None
     used = _names_in(node, signatures)
-    shown = {tt.computed_name(value) for value in projection.values}
-    if not projection.keeps_all and used - shown:
+    names = {tt.computed_name(value) for value in projection.values}
+    if not projection.keeps_all and used - names:
         hidden = outputs_of(projection.query, signatures)
-        if hidden is None or used & (hidden - shown):
+        if hidden is None or used & (hidden - names):
             return None
     computed = {tt.computed_name(v): v for v in projection.values if isinstance(v, tt.Computed)}
     if not used & computed.keys():

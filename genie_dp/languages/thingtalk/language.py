@@ -155,9 +155,9 @@ class ThingTalk(base.Language):
             problems = unknown_units(tree, library) if holes else check(tree, library)
         if problems or untyped:
             # What follows from another mistake is no second one.
-            told = [p for p in untyped if p.code != "G031" or not problems]
-            places = {p.span for p in told}
-            raise GenieError([*(p for p in problems if p.span not in places), *told])
+            reported = [p for p in untyped if p.code != "G031" or not problems]
+            places = {p.span for p in reported}
+            raise GenieError([*(p for p in problems if p.span not in places), *reported])
         if absent:
             tree = without(tree, absent, lifter.library, holes)
             holes = {name: kind for name, kind in holes.items() if name not in absent}
@@ -234,15 +234,15 @@ class ThingTalk(base.Language):
         """Return the bounds of numbers that skills have bounds for (`#[min_number]`)."""
         if library is None:
             return {}
-        found: dict[str, Limits] = {}
+        bounds_of_tokens: dict[str, Limits] = {}
         for token, type_, place in self.fills(self.from_tokens(program), library):
             function, _, name = place.rpartition(":")
             signature = library.signature(function) if type_ == "Number" else None
             parameter = signature.parameter(name) if signature else None
             if parameter is not None and (parameter.least, parameter.most) != (None, None):
                 bounds = Limits(parameter.least, parameter.most)
-                found[token] = found.get(token, bounds) & bounds
-        return found
+                bounds_of_tokens[token] = bounds_of_tokens.get(token, bounds) & bounds
+        return bounds_of_tokens
 
     # --------------------------------------------------------- what those who act on it take
 
@@ -265,8 +265,8 @@ class ThingTalk(base.Language):
         """Return the command that does an action, or shows what a query gives."""
         types = {parameter.name: parameter.type for parameter in function.parameters}
         inputs = (f"param:{name}:{types[name]} = {text}" for name, text in constants.items())
-        shown = () if function.kind == "action" else ("=> notify",)
-        return self.from_tokens(" ".join(("now =>", function.qualified, *inputs, *shown)))
+        notify = () if function.kind == "action" else ("=> notify",)
+        return self.from_tokens(" ".join(("now =>", function.qualified, *inputs, *notify)))
 
     # ------------------------------------------- values that readers find, and names of lists
 

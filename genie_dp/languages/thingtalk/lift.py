@@ -174,8 +174,8 @@ class Lifter:
         while isinstance(node, ast.Monitor | ast.Edge):
             node = node.query if isinstance(node, ast.Monitor) else node.stream
         if isinstance(node, ast.Projection) and not node.keeps_all:
-            shown = {ast.computed_name(output) for output in node.values}
-            node = node.query if name in shown else None
+            names = {ast.computed_name(output) for output in node.values}
+            node = node.query if name in names else None
         if node is None:
             return ""
         calls = [qualify(call) for call in source_calls(node)]
@@ -386,8 +386,8 @@ class Lifter:
                 gap_text = self.type_parameter(signature.qualified, arg.name, arg)
             else:
                 kept_args.append(arg)
-        kept = ast.Call(call.selector, call.function, tuple(kept_args), span=call.span)
-        return self.printer.call(kept, EMPTY)[0], gap, gap_text
+        shortened = ast.Call(call.selector, call.function, tuple(kept_args), span=call.span)
+        return self.printer.call(shortened, EMPTY)[0], gap, gap_text
 
     def inputs(self, call: ast.Call) -> tuple[tuple[str, str], ...]:
         """Return what a call sets as (name, tokens), in the order of the names."""

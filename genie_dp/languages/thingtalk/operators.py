@@ -63,8 +63,8 @@ def evaluate(value: tt.Value, scope: Mapping[str, tt.Value], moment: Moment) -> 
             return tt.ArrayValue(tuple(evaluate(item, scope, moment) for item in items))
         case tt.ListFilter(name, predicate):
             listed = _items(lookup(name, scope, value))
-            kept = (i for i in listed if satisfies(predicate, {**scope, ITEM: i}, moment))
-            return tt.ArrayValue(tuple(kept))
+            matching = (i for i in listed if satisfies(predicate, {**scope, ITEM: i}, moment))
+            return tt.ArrayValue(tuple(matching))
         case tt.Computed(operator, arguments):
             return compute(operator, tuple(evaluate(a, scope, moment) for a in arguments))
         case _:
@@ -587,8 +587,8 @@ def enum_extras(source: ty.Enum, target: ty.Enum) -> tuple[str, ...]:
     """
     if not target.values or "*" in target.values:
         return ()
-    known = frozenset(target.values)  # of skills some have a thousand names
-    return tuple(name for name in source.values if name not in known)
+    names = frozenset(target.values)  # of skills some have a thousand names
+    return tuple(name for name in source.values if name not in names)
 
 
 def is_numeric(type_: ty.Type) -> bool:

@@ -32,28 +32,30 @@ def with_types(tree: tt.Lambda, signatures: Signatures) -> tuple[tt.Lambda, list
     >>> [(name, str(type_)) for name, type_ in with_types(body, nothing)[0].parameters]
     [('i', 'Measure(ms)')]
     """
-    wanted = wanted_types(tree.body, signatures, tree.untyped)
-    problems = [p for name in tree.untyped if (p := _problem_of(name, wanted[name], tree))]
-    parameters = tuple((name, next((t for t, _ in wanted[name]), ty.ANY)) for name in tree.untyped)
+    types_of_names = wanted_types(tree.body, signatures, tree.untyped)
+    problems = [p for name in tree.untyped if (p := _problem_of(name, types_of_names[name], tree))]
+    parameters = tuple(
+        (name, next((t for t, _ in types_of_names[name]), ty.ANY)) for name in tree.untyped
+    )
     return tt.Lambda(parameters, tree.body, span=tree.span), problems
 
 
 def _problem_of(name: str, uses: Uses, tree: tt.Lambda) -> Problem | None:
     """Return what keeps the types of a placeholder's places from being one type."""
     hint = rf"say it in a lambda: \({name} : String) -> .., with {name} in place of ${name}"
-    known = [(type_, span) for type_, span in uses if type_ != ty.ANY]
-    if not known:
+    typed_uses = [(type_, span) for type_, span in uses if type_ != ty.ANY]
+    if not typed_uses:
         span = uses[0][1] if uses else tree.span
         return Problem("G031", f"the type of ${name} does not follow from the body", span, hint)
-    first = known[0][0]
+    first = typed_uses[0][0]
     if isinstance(first, ty.Array):
         message = f"expected a list, {first}, got the placeholder ${name}"
-        return Problem("G031", message, known[0][1], f"put it in a list: [${name}]")
-    other = next(((type_, span) for type_, span in known if type_ != first), None)
-    if other is None:
+        return Problem("G031", message, typed_uses[0][1], f"put it in a list: [${name}]")
+    conflict = next(((type_, span) for type_, span in typed_uses if type_ != first), None)
+    if conflict is None:
         return None
-    message = f"${name} is of type {first} before, and of type {other[0]} here"
-    return Problem("G032", message, other[1], "use two placeholders")
+    message = f"${name} is of type {first} before, and of type {conflict[0]} here"
+    return Problem("G032", message, conflict[1], "use two placeholders")
 
 
 # ------------------------------------------------------------------- bodies without a part
@@ -141,8 +143,10 @@ class _Parts:
                 rest = self._clauses(predicate)
                 return inner if rest is None else replace(node, predicate=rest)
             case tt.Hole(_, _, _, (_, *_) as inputs):
-                kept = (arg for arg in inputs if not (self.used(arg) | {arg.name}) & self.absent)
-                return replace(node, inputs=tuple(kept))
+                remaining = (
+                    arg for arg in inputs if not (self.used(arg) | {arg.name}) & self.absent
+                )
+                return replace(node, inputs=tuple(remaining))
             case _:
                 return node
 
@@ -223,11 +227,11 @@ def _is_same(
 ) -> bool:
     """Tell whether a shorter text has the parameters and the body of a tree."""
     try:
-        other = parse_fragment(short, holes, class_name=class_name)
+        reread = parse_fragment(short, holes, class_name=class_name)
     except GenieError:
         return False
     problems: list[Problem] = []
-    if other.untyped:
-        other, problems = with_types(other, signatures)
-    is_typed = not problems and dict(other.parameters) == dict(tree.parameters)
-    return is_typed and other.body == tree.body
+    if reread.untyped:
+        reread, problems = with_types(reread, signatures)
+    is_typed = not problems and dict(reread.parameters) == dict(tree.parameters)
+    return is_typed and reread.body == tree.body

@@ -247,22 +247,25 @@ def _with_alternatives(node: Any, spans: Mapping[str, "_Span"]) -> Any:
         match operand:
             case ast.Atom(name, "==", ast.SlotValue()):
                 equal.setdefault(name, []).append(operand)
-    several = [each for each in equal.values() if len({x.value for x in each}) > 1]
-    if not several:
+    groups = [each for each in equal.values() if len({x.value for x in each}) > 1]
+    if not groups:
         return node
-    rest = tuple(x for x in node.operands if not any(x in each for each in several))
-    operands = (*rest, *(one for each in several for one in _alternatives(each, spans)))
+    rest = tuple(x for x in node.operands if not any(x in each for each in groups))
+    operands = (
+        *rest,
+        *(alternative for each in groups for alternative in _alternatives(each, spans)),
+    )
     return ast.And(operands) if len(operands) > 1 else operands[0]
 
 
 def _alternatives(atoms: Sequence[Any], spans: Mapping[str, "_Span"]) -> tuple[Any, ...]:
     """Return what holds if an output equals one of several values."""
-    found = [spans[x.value.token] for x in atoms if x.value.token in spans]
-    if len(found) == len(atoms):
-        found.sort(key=lambda span: span.start.iso)
-        if all(before.end == after.start for before, after in pairwise(found)):
-            start = replace(atoms[0], operator=">=", value=found[0].start)
-            return start, replace(atoms[0], operator="<", value=found[-1].end)
+    periods = [spans[x.value.token] for x in atoms if x.value.token in spans]
+    if len(periods) == len(atoms):
+        periods.sort(key=lambda span: span.start.iso)
+        if all(before.end == after.start for before, after in pairwise(periods)):
+            start = replace(atoms[0], operator=">=", value=periods[0].start)
+            return start, replace(atoms[0], operator="<", value=periods[-1].end)
     return (ast.Or(tuple(atoms)),)
 
 
@@ -359,15 +362,15 @@ def placeholders(program: Any) -> tuple[str, ...]:
     for node in walk(program):
         match node:
             case ast.StringValue(text):
-                said = text
+                words = text
             case ast.EntityValue(value, _, display):
-                said = f"{value or ''} {display or ''}"
+                words = f"{value or ''} {display or ''}"
             case ast.SlotValue(token):
                 names[token] = None
                 continue
             case _:
                 continue
-        names.update(dict.fromkeys(filter(is_slot, _LIKE_ONE.findall(said))))
+        names.update(dict.fromkeys(filter(is_slot, _LIKE_ONE.findall(words))))
     return tuple(names)
 
 
@@ -383,8 +386,8 @@ def map_names(program: P, find: Callable[[str, str], str]) -> P:
 
     def change(node: Any) -> Any:
         if isinstance(node, ast.EntityValue) and node.value is not None and node.display is None:
-            found = find(node.kind, node.value)
-            return node if found == node.value else replace(node, value=found)
+            constant = find(node.kind, node.value)
+            return node if constant == node.value else replace(node, value=constant)
         return node
 
     mapped: P = rewrite(program, change)

@@ -214,10 +214,10 @@ class Printer(ABC):
                 return self.form.aggregate.format(words, query=text), outputs
             case tt.Projection(_, values, keeps_all):
                 seen = outer.under(scope)
-                shown = ["*"] * keeps_all + [self.value(value, seen) for value in values]
+                columns = ["*"] * keeps_all + [self.value(value, seen) for value in values]
                 outputs = projected_scope(values, scope)
                 outputs = scope.under(outputs) if keeps_all else outputs
-                return self.form.projection.format(self.listed(shown), query=text), outputs
+                return self.form.projection.format(self.listed(columns), query=text), outputs
             case tt.Sort(_, key, direction):
                 order = f"{self.value(key, outer.under(scope))} {direction}"
                 return self.form.sort.format(order, query=text), scope

@@ -270,10 +270,10 @@ def _aggregate(operator: str, values: list[tt.Value], count: int) -> Rows:
 
 
 def _projected(projection: tt.Projection, row: Row, scope: Row, step: Step) -> dict[str, tt.Value]:
-    kept = dict(row) if projection.keeps_all else {}
+    values = dict(row) if projection.keeps_all else {}
     for value in projection.values:
-        kept[tt.computed_name(value)] = operators.evaluate(value, scope, step.moment)
-    return kept
+        values[tt.computed_name(value)] = operators.evaluate(value, scope, step.moment)
+    return values
 
 
 def holds(predicate: tt.Predicate, scope: Row, step: Step) -> bool:

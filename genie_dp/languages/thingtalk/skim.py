@@ -118,7 +118,7 @@ def compared_in(program: Sequence[str]) -> Mapping[str, Sequence[Compared]]:
     >>> found["NUMBER_0"], found["DATE_0"][0].is_shifted
     ([Compared(part='n >=', sign='>=', is_shifted=False)], True)
     """
-    found: dict[str, list[Compared]] = {}
+    compared: dict[str, list[Compared]] = {}
     name, sign = "", ""
     for place, token in outside_texts(program):
         if token.startswith("param:"):
@@ -129,8 +129,8 @@ def compared_in(program: Sequence[str]) -> Mapping[str, Sequence[Compared]]:
             before = program[place - 1] if place else ""
             is_shifted = before in ("+", "-")
             own = sign if is_shifted else before
-            found.setdefault(token, []).append(Compared(f"{name} {own}", own, is_shifted))
-    return found
+            compared.setdefault(token, []).append(Compared(f"{name} {own}", own, is_shifted))
+    return compared
 
 
 def marks_in(program: Sequence[str]) -> frozenset[str]:
@@ -141,7 +141,7 @@ def marks_in(program: Sequence[str]) -> frozenset[str]:
     """
     parts = parts_in(program)
     is_shown, is_monitor = "notify" in program, not parts.isdisjoint(("monitor", "edge"))
-    found = {
+    marks = {
         "show": is_shown,
         "alert": is_shown and is_monitor,
         "repeat": is_monitor or not parts.isdisjoint(("timer", "attimer")),
@@ -152,7 +152,7 @@ def marks_in(program: Sequence[str]) -> frozenset[str]:
         or any(" from " in part for part in parts)
         or any(map(is_slot, program)),
     }
-    return frozenset(mark for mark, has_it in found.items() if has_it)
+    return frozenset(mark for mark, has_it in marks.items() if has_it)
 
 
 def is_function_name(text: str) -> bool:
@@ -264,9 +264,9 @@ def outline(text: str) -> tuple[str, tuple[str, ...]]:
     if '"' not in text:
         return text, ()
     parts = f"{text} ".split(' " ')
-    said = parts[1::2]
+    quoted = parts[1::2]
     # As texts with their closing quotes are sorted.
-    texts = sorted(set(said), key='{} "'.format) if len(said) > 1 else said
+    texts = sorted(set(quoted), key='{} "'.format) if len(quoted) > 1 else quoted
     is_plain = (
         len(parts) % 2 == 1
         and len(texts) <= len(_NAMES)
@@ -280,10 +280,10 @@ def outline(text: str) -> tuple[str, tuple[str, ...]]:
     if not is_plain:
         return text, ()
     if len(texts) == 1:
-        parts[1::2] = [_NAMES[0]] * len(said)
+        parts[1::2] = [_NAMES[0]] * len(quoted)
     else:
         names = dict(zip(texts, _NAMES, strict=False))
-        parts[1::2] = [names[text] for text in said]
+        parts[1::2] = [names[text] for text in quoted]
     return ' " '.join(parts)[:-1], tuple(texts)
 
 

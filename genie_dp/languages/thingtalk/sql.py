@@ -73,8 +73,8 @@ class Database:
             raise GenieError(problems)
 
     def _lacks(self, function: str, place: Place) -> Iterator[Problem]:
-        told = self.connection.execute(f"PRAGMA table_info({_quoted(place.table)})").fetchall()
-        columns = [row[1] for row in told]
+        rows = self.connection.execute(f"PRAGMA table_info({_quoted(place.table)})").fetchall()
+        columns = [row[1] for row in rows]
         if not columns:
             yield Problem("N043", f"there is no table {place.table!r}, which has {function}")
             return
@@ -98,8 +98,8 @@ class Database:
             raise _unanswered("a rule that waits, or several", rule)
         select = self.select(rule.query, now)
         names = [name for name in select.columns if not name.startswith((_INPUT, ORDER))]
-        shown = ", ".join(map(_quoted, names))
-        text = f"SELECT {shown} FROM ({select.text}) ORDER BY {_quoted(ORDER)}"
+        columns = ", ".join(map(_quoted, names))
+        text = f"SELECT {columns} FROM ({select.text}) ORDER BY {_quoted(ORDER)}"
         try:
             rows = self.connection.execute(text, select.values).fetchall()
         except sqlite3.Error as error:  # locked, or a list that is no JSON
@@ -114,18 +114,18 @@ class Database:
             yield "a policy does nothing by itself"
             return
         try:
-            found = self.answer(program, now=now)
+            answer = self.answer(program, now=now)
         except GenieError as error:
             yield error.problems[0].message
             return
-        yield from (_line(found, row) for row in found.rows[:MOST_SHOWN])
-        if len(found.rows) > MOST_SHOWN:
-            yield f"and {len(found.rows) - MOST_SHOWN:,} more"
-        if not found.rows:
+        yield from (_line(answer, row) for row in answer.rows[:MOST_SHOWN])
+        if len(answer.rows) > MOST_SHOWN:
+            yield f"and {len(answer.rows) - MOST_SHOWN:,} more"
+        if not answer.rows:
             yield "nothing is found"
         calls = [r.action for r in program.rules if isinstance(r.action, tt.Call)]
-        if calls and found.rows:
-            yield f"{qualify(calls[0])} would be called for {len(found.rows):,} of them"
+        if calls and answer.rows:
+            yield f"{qualify(calls[0])} would be called for {len(answer.rows):,} of them"
 
     def select(self, query: tt.Query, now: datetime) -> "Select":
         """Return the SELECT of a query."""
@@ -241,8 +241,8 @@ class _Writer:
             if _INPUT + arg.name not in columns:
                 raise _unanswered(f"the input {arg.name} of {qualify(call)}", call)
             source, scope = self._from(select)
-            given = self.value(arg.value, outer)
-            condition, values = self.compared(scope[_INPUT + arg.name], "==", given)
+            input_ = self.value(arg.value, outer)
+            condition, values = self.compared(scope[_INPUT + arg.name], "==", input_)
             text = f"SELECT * FROM {source} WHERE {condition}"
             select = Select(text, select.values + values, columns)
         return select
@@ -275,8 +275,8 @@ class _Writer:
         for arg in (*passed, *query.passing):
             if _INPUT + arg.name not in there:
                 raise _unanswered(f"the input {arg.name}", query)
-            given = self.value(arg.value, {**outer, **here})
-            text, more = self.compared(there[_INPUT + arg.name], "==", given)
+            input_ = self.value(arg.value, {**outer, **here})
+            text, more = self.compared(there[_INPUT + arg.name], "==", input_)
             conditions.append(text)
             values += more
         parts = [f"{v.text} AS {_quoted(n)}" for n, v in {**here, **there}.items()]
@@ -308,13 +308,13 @@ class _Writer:
     def _projection(self, query: tt.Projection, outer: _Scope) -> Select:
         select = self.select(query.query, outer)
         source, scope = self._from(select)
-        kept = dict(scope) if query.keeps_all else {}
+        outputs = dict(scope) if query.keeps_all else {}
         for value in query.values:
-            kept[tt.computed_name(value)] = self.value(value, {**outer, **scope})
-        parts = [f"{value.text} AS {_quoted(name)}" for name, value in kept.items()]
+            outputs[tt.computed_name(value)] = self.value(value, {**outer, **scope})
+        parts = [f"{value.text} AS {_quoted(name)}" for name, value in outputs.items()]
         parts.append(_quoted(ORDER))
-        values = tuple(v for value in kept.values() for v in value.values)
-        columns = {name: value.type for name, value in kept.items()}
+        values = tuple(v for value in outputs.values() for v in value.values)
+        columns = {name: value.type for name, value in outputs.items()}
         return Select(f"SELECT {', '.join(parts)} FROM {source}", values + select.values, columns)
 
     def _sort(self, query: tt.Sort, outer: _Scope) -> Select:
@@ -384,30 +384,30 @@ class _Writer:
     def _comparison(
         self, left: _Value, operator: str, right: _Value
     ) -> tuple[str, tuple[Any, ...]]:
-        one, other = self.ready(left), self.ready(right)
-        if {one.type, other.type} == {ty.DATE, ty.TIME}:
-            one, other = _time_of_day(one), _time_of_day(other)
+        first, second = self.ready(left), self.ready(right)
+        if {first.type, second.type} == {ty.DATE, ty.TIME}:
+            first, second = _time_of_day(first), _time_of_day(second)
         if operator in ("==", ">=", "<=", ">", "<"):
             sign = "=" if operator == "==" else operator
-            return f"({one.text} {sign} {other.text})", one.values + other.values
+            return f"({first.text} {sign} {second.text})", first.values + second.values
         if operator in ("~=", "prefix_of", "suffix_of"):  # those of the other side
-            one, other = other, one
-        values = one.values + other.values
+            first, second = second, first
+        values = first.values + second.values
         match operator:
             case "=~" | "~=":
-                return f"(INSTR({one.text}, {other.text}) > 0)", values
+                return f"(INSTR({first.text}, {second.text}) > 0)", values
             case "starts_with" | "prefix_of":
-                return f"begins({one.text}, {other.text})", values
+                return f"begins({first.text}, {second.text})", values
             case "ends_with" | "suffix_of":
-                return f"ends({one.text}, {other.text})", values
+                return f"ends({first.text}, {second.text})", values
             case _:
                 raise _unanswered(f"the operator {operator}", None)
 
     def _in_list(self, left: _Value, operator: str, right: _Value) -> tuple[str, tuple[Any, ...]]:
-        listed, one = (left, right) if operator.startswith("contains") else (right, left)
+        listed, element = (left, right) if operator.startswith("contains") else (right, left)
         source, item = self._items(listed)
         soft = "=~" if operator == "contains~" else "~=" if operator == "in_array~" else "=="
-        text, values = self._comparison(item, soft, one)
+        text, values = self._comparison(item, soft, element)
         where = f"EXISTS (SELECT 1 FROM {source} WHERE {text})"
         return where, listed.values + values
 
@@ -445,17 +445,17 @@ class _Writer:
         return _Value(f"json_array({texts})", ty.Array(element), values, is_ready=True)
 
     def _computed(self, operator: str, listed: tt.Value, scope: _Scope) -> _Value:
-        condition, given = "1", ()
+        condition, values = "1", ()
         name = listed.name if isinstance(listed, tt.VarRef | tt.ListFilter) else ""
         column = self._named(name, scope, listed)
         source, item = self._items(column)
         if isinstance(listed, tt.ListFilter):
             named = {**scope, operators.ITEM: item}
-            condition, given = self.condition(listed.predicate, named)
+            condition, values = self.condition(listed.predicate, named)
         amount = "*" if operator == "count" else _amount(item.text)
         text = f"(SELECT {operator.upper()}({amount}) FROM {source} WHERE {condition})"
         type_ = ty.NUMBER if operator == "count" else item.type
-        return _Value(text, type_, column.values + given)
+        return _Value(text, type_, column.values + values)
 
     def _constant(self, value: tt.Value) -> _Value:
         match value:
@@ -502,8 +502,10 @@ class _Writer:
             case ty.TIME:
                 return f"clock({text})"
             case ty.Measure(unit):
-                one = self.units.by_name.get(unit)
-                factor, zero = (float(one.factor), float(one.zero)) if one else (1.0, 0.0)
+                declared = self.units.by_name.get(unit)
+                factor, zero = (
+                    (float(declared.factor), float(declared.zero)) if declared else (1.0, 0.0)
+                )
                 return f"ROUND({_amount(text)} * {factor!r} + {zero!r}, 9)"
             case ty.NUMBER | ty.CURRENCY:
                 return _amount(text)

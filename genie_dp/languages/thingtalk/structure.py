@@ -72,8 +72,8 @@ def tree(node: Any) -> Any:
 
 
 def _fields(node: Any) -> Json:
-    found = {_key(f.name): tree(getattr(node, f.name)) for f in fields(node) if f.compare}
-    return {"kind": kind_of(type(node)), **found}
+    values = {_key(f.name): tree(getattr(node, f.name)) for f in fields(node) if f.compare}
+    return {"kind": kind_of(type(node)), **values}
 
 
 def _key(field: str) -> str:
@@ -105,18 +105,18 @@ def calls(program: tt.Program | tt.Policy) -> list[Json] | None:
     """
     if isinstance(program, tt.Policy):
         return None
-    found: list[Json] = []
+    result: list[Json] = []
     for rule in program.rules:
         if rule.stream is not None:
             return None
         for part in (rule.query, rule.action):
             if isinstance(part, tt.Call) and _is_plain(part):
-                given = (arg for arg in part.args if not isinstance(arg.value, tt.Undefined))
-                arguments = {arg.name: plain_value(arg.value) for arg in given}
-                found.append({"name": qualify(part), "arguments": arguments})
+                inputs = (arg for arg in part.args if not isinstance(arg.value, tt.Undefined))
+                arguments = {arg.name: plain_value(arg.value) for arg in inputs}
+                result.append({"name": qualify(part), "arguments": arguments})
             elif part is not None and not isinstance(part, tt.Notify):
                 return None
-    return found
+    return result
 
 
 def _is_plain(call: tt.Call) -> bool:
@@ -176,11 +176,11 @@ def _missing(
     if isinstance(node, tt.Call):
         number, name = next(numbers), qualify(node)
         signature = library.function(node.selector.class_name, node.function)
-        asked = {a.name for a in node.args if isinstance(a.value, tt.Undefined)}
-        given = passed | {a.name for a in node.args} - asked
+        open_inputs = {a.name for a in node.args if isinstance(a.value, tt.Undefined)}
+        inputs = passed | {a.name for a in node.args} - open_inputs
         for parameter in signature.inputs if signature else ():
-            is_wanted = parameter.is_required or parameter.name in asked
-            if is_wanted and parameter.name not in given:
+            is_wanted = parameter.is_required or parameter.name in open_inputs
+            if is_wanted and parameter.name not in inputs:
                 question = library.question(name, parameter.name)
                 yield MissingInput(name, parameter.name, str(parameter.type), question, number)
         return
@@ -201,8 +201,8 @@ def give_input(program: tt.Program, missing: MissingInput, value: tt.Value) -> t
         others = tuple(arg for arg in node.args if arg.name != missing.name)
         return replace(node, args=(*others, tt.Arg(missing.name, value)))
 
-    given: tt.Program = rewrite(program, give)
-    return given
+    filled: tt.Program = rewrite(program, give)
+    return filled
 
 
 def cut_input(program: Any, words: str) -> tt.Program | None:
@@ -256,9 +256,9 @@ def _node_types() -> Iterator[type[Any]]:
         node = waiting.pop()
         yield node
         for hint in _field_types(node).values():
-            found = [part for part in _parts_of(hint) if part not in seen]
-            seen.update(found)
-            waiting += (part for part in found if hasattr(part, "__dataclass_fields__"))
+            parts = [part for part in _parts_of(hint) if part not in seen]
+            seen.update(parts)
+            waiting += (part for part in parts if hasattr(part, "__dataclass_fields__"))
 
 
 def _field_types(node: type[Any]) -> dict[str, Any]:
@@ -300,10 +300,10 @@ def _node_schema(node: type[Any]) -> Json:
     if node is tt.PolicyFunction:
         predicate = _type_schema(tt.Predicate)
         return closed_object({"kind": kind, "name": TEXT, "predicate": predicate})
-    found = {"kind": kind, **{n: _type_schema(t) for n, t in _field_types(node).items()}}
-    if "passing" in found:
-        found["passing"] = {"type": "object", "additionalProperties": _type_schema(tt.Value)}
-    return closed_object(found)
+    schemas = {"kind": kind, **{n: _type_schema(t) for n, t in _field_types(node).items()}}
+    if "passing" in schemas:
+        schemas["passing"] = {"type": "object", "additionalProperties": _type_schema(tt.Value)}
+    return closed_object(schemas)
 
 
 def _type_schema(hint: Any) -> Json:
@@ -366,7 +366,7 @@ def _input_schema(type_: ty.Type, units: Units) -> Json:
             return list_of(_input_schema(element, units))
         case ty.Measure(unit):
             fitting = units.of_base(units.base(unit))
-            names = [one.name for one in fitting if one.name not in UNIT_SYNONYMS]
+            names = [named.name for named in fitting if named.name not in UNIT_SYNONYMS]
             amount = closed_object({"value": {"type": "number"}, "unit": {"enum": names}})
             return {"anyOf": [amount, list_of(amount)]}
         case ty.NUMBER:

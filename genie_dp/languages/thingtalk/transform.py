@@ -769,11 +769,11 @@ class ProgramReader(ValueReader):
 
     def hole(self, meta: Meta, children: list[Any]) -> ast.Hole:
         name = str(children[0])
-        given = children[1] if len(children) > 1 else None
+        detail = children[1] if len(children) > 1 else None
         span = self.span(meta)
-        if isinstance(given, tuple):
-            return ast.Hole(name, self.holes[name], inputs=given, span=span)
-        return ast.Hole(name, self.holes[name], given, span=span)
+        if isinstance(detail, tuple):
+            return ast.Hole(name, self.holes[name], inputs=detail, span=span)
+        return ast.Hole(name, self.holes[name], detail, span=span)
 
     def output_of_hole(self, meta: Meta, children: list[Token]) -> ast.OutputOf:
         hole = ast.Hole(str(children[0]), "query", span=self.span(children[0]))
@@ -871,10 +871,10 @@ class LibraryReader(ProgramReader):
         )
 
     def params(self, _meta: Meta, children: list[Any]) -> list[decl.ParamDecl]:
-        found: list[decl.ParamDecl] = []
+        parameters: list[decl.ParamDecl] = []
         for child in children:
-            found += [child] if isinstance(child, decl.ParamDecl) else child
-        return found
+            parameters += [child] if isinstance(child, decl.ParamDecl) else child
+        return parameters
 
     def record_param(self, meta: Meta, children: list[Any]) -> list[decl.ParamDecl]:
         """Return the fields of a record as parameters: nothing is said of the record itself."""

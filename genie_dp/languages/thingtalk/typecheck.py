@@ -322,19 +322,19 @@ def _bare_enum(value: tt.VarRef, scope: Scope, expected: ty.Enum) -> str | None:
 
 
 def _measure(value: tt.MeasureValue, report: Report) -> ty.Type:
-    units, known = [unit for _, unit in value.parts], report.signatures.units
-    unknown = [unit for unit in units if unit not in known]
+    units, table = [unit for _, unit in value.parts], report.signatures.units
+    unknown = [unit for unit in units if unit not in table]
     for unit in unknown:
-        report.problems.append(unknown_unit(unit, value.span, known))
+        report.problems.append(unknown_unit(unit, value.span, table))
     if unknown or not units:
         return ty.ANY
-    foreign_unit = next((u for u in units if not known.is_same_base(u, units[0])), None)
+    foreign_unit = next((u for u in units if not table.is_same_base(u, units[0])), None)
     if foreign_unit is not None:
         report.add(
             "T023",
             f"expected units of one kind in a sum, got '{units[0]}' and '{foreign_unit}'",
             value.span,
-            f"units that go with {units[0]}: {_units_like(units[0], known)}",
+            f"units that go with {units[0]}: {_units_like(units[0], table)}",
         )
         return ty.ANY
     return ty.Measure(units[0])
@@ -445,11 +445,11 @@ def _computed(value: tt.Computed, fields: Scope, scope: Scope, report: Report) -
             types = [type_of(first, fields, report)]
     operator = value.operator
     if operator not in tt.COMPUTATIONS and len(others) == 1:
-        wanted = operators.operand_type(operator, types[0])
-        if wanted is not None:
-            expect(others[0], wanted, operator, scope, report, is_compared=True)
+        operand_type = operators.operand_type(operator, types[0])
+        if operand_type is not None:
+            expect(others[0], operand_type, operator, scope, report, is_compared=True)
             return ty.BOOLEAN
-    types += [_argument_type(other, operator, scope, report) for other in others]
+    types += [_argument_type(operand, operator, scope, report) for operand in others]
     type_ = operators.computed_type(operator, types)
     if type_ is not None:
         return type_
@@ -505,8 +505,8 @@ def _listed(value: tt.ListFilter, fields: Scope, scope: Scope, report: Report) -
         message = "expected a condition on the values of a list, got a query"
         report.add("T048", message, value.span, "ask the query in the filter of the results")
     items = Scope({operators.ITEM: element})
-    what = f"'{operators.ITEM}', each of the list"
-    check_predicate(value.predicate, items, scope, report, what=what)
+    place = f"'{operators.ITEM}', each of the list"
+    check_predicate(value.predicate, items, scope, report, what=place)
     return type_
 
 
@@ -1210,7 +1210,9 @@ def _output_type(value: tt.Value, fields: Scope, scope: Scope, report: Report) -
 def _sort_key(key: tt.Value, fields: Scope, scope: Scope, report: Report) -> None:
     type_ = _output_type(key, fields, scope, report)
     if type_ != ty.ANY and not operators.is_ordered(type_):
-        named = sorted(n for n, other in fields.types.items() if operators.is_ordered(other))
+        named = sorted(
+            n for n, field_type in fields.types.items() if operators.is_ordered(field_type)
+        )
         message = f"expected an output that is more or less, got '{tt.computed_name(key)}' of "
         report.add("T046", f"{message}type {type_}", key.span, f"these are: {list_names(named)}")
 

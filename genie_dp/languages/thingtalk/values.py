@@ -712,12 +712,12 @@ def set_inputs(
         if not isinstance(query, QueryValue):
             return None
         return SourceValue(query, value.output, state, value.gap)
-    function, *given = _NEXT_ARGUMENT.split(
+    function, *inputs = _NEXT_ARGUMENT.split(
         value.call if isinstance(value, QueryValue) else value.text
     )
-    if given and " on param:" in given[-1]:
+    if inputs and " on param:" in inputs[-1]:
         return None
-    typed = {tokens.split(":", 2)[1]: tokens for tokens in given}
+    typed = {tokens.split(":", 2)[1]: tokens for tokens in inputs}
     is_open = value.gap_text.split(":", 2)[1:2]
     if len({*names, *typed, *is_open}) < len(names) + len(typed) + len(is_open):
         return None

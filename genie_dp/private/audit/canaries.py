@@ -340,11 +340,11 @@ def words_of(path: Path) -> tuple[str, ...]:
         texts = path.read_text(encoding="utf-8", errors="replace").splitlines()
     else:
         texts = [row.utterance for row in read_rows(str(path))]
-    found = tuple(sorted({word for text in texts for word in text.split() if word.isalpha()}))
-    if len(found) < 2:
-        message = f"expected public rows with words in {path}, got {len(found)} words"
+    words = tuple(sorted({word for text in texts for word in text.split() if word.isalpha()}))
+    if len(words) < 2:
+        message = f"expected public rows with words in {path}, got {len(words)} words"
         raise GenieError(Problem("N052", message))
-    return found
+    return words
 
 
 def _merge_lines(rows: Path, canaries: Canaries, out: BinaryIO) -> None:

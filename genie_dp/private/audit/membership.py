@@ -110,7 +110,7 @@ def sides_of(
     there = {key(row): row for row in others}
     once = [name for name, count in counts.items() if count == 1]
     chosen = tuple(rows[name] for name in once if name not in there)
-    left = {
+    left_out = {
         "members that come several times": len(counts) - len(once),
         "others that come several times": sum(count > 1 for count in counts_there.values()),
         "rows on both sides": len(once) - len(chosen),
@@ -122,7 +122,7 @@ def sides_of(
         message = f"expected {LEAST} different rows of each side or more, that are on one side only"
         hint = "members were trained on, each once; the others are like them and were not"
         raise GenieError(Problem("N058", message, hint=hint))
-    return Sides(chosen, rest, left)
+    return Sides(chosen, rest, left_out)
 
 
 def count_sides(sides: Sides) -> dict[str, Any]:

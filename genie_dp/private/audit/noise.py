@@ -53,7 +53,7 @@ def with_noise(mechanism: Mechanism, factor: float) -> Mechanism:
         case ZeroConcentrated(rho):
             return replace(mechanism, rho=rho / factor**2)
         case Selection(of):
-            runs = tuple(tuple(cast("Run", with_noise(one, factor)) for one in run) for run in of)
+            runs = tuple(tuple(cast("Run", with_noise(part, factor)) for part in run) for run in of)
             return replace(mechanism, of=runs)
         case Threshold():
             return mechanism

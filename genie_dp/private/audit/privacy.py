@@ -157,25 +157,25 @@ def audit_facts(path: Path) -> dict[str, Any]:
         GenieError: the file holds no audit (N062).
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["schema"] != AUDIT_SCHEMA:
-            raise ValueError(f"the schema {found['schema']!r}")
-        claim = found["claim"]
-        bounds = [one for one in found["epsilon"] if one["attack"] in _OF_CANARIES]
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if facts["schema"] != AUDIT_SCHEMA:
+            raise ValueError(f"the schema {facts['schema']!r}")
+        claim = facts["claim"]
+        bounds = [bound for bound in facts["epsilon"] if bound["attack"] in _OF_CANARIES]
         if not (isinstance(claim, dict) or claim is None):
             raise ValueError("no claim")
         claimed = {} if claim is None or claim["epsilon"] is None else claim
-        of_rows = bool(found["rows"] or found["extraction"] or found["release"])
-        shown = [{name: one[name] for name in _OF_BOUNDS} for one in bounds]
+        of_rows = bool(facts["rows"] or facts["extraction"] or facts["release"])
+        figures = [{name: bound[name] for name in _OF_BOUNDS} for bound in bounds]
         return {
-            "title": found["title"],
-            "kind": found["kind"],
-            "version": found["version"],
-            "level": found["level"],
+            "title": facts["title"],
+            "kind": facts["kind"],
+            "version": facts["version"],
+            "level": facts["level"],
             "claimed": {name: claimed[name] for name in ("epsilon", "delta")} if claimed else None,
-            "bounds": shown,
-            "refutable": max((one["refutable"] or 0.0 for one in shown), default=None),
-            "result": _result(shown, is_claimed=bool(claimed)),
+            "bounds": figures,
+            "refutable": max((bound["refutable"] or 0.0 for bound in figures), default=None),
+            "result": _result(figures, is_claimed=bool(claimed)),
             "left out": _LEFT_OUT if of_rows else None,
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -194,10 +194,10 @@ def _result(bounds: Sequence[Mapping[str, Any]], *, is_claimed: bool) -> str:
     limit = max(float(one["refutable"] or 0.0) for one in bounds)
     if any(one["refutes"] for one in bounds):
         return f"REFUTED: epsilon is at least {proved['epsilon']:.2f}"
-    found = f"epsilon is at least {proved['epsilon']:.2f}; it could have proved {limit:.2f}"
+    proof = f"epsilon is at least {proved['epsilon']:.2f}; it could have proved {limit:.2f}"
     if limit <= max(float(one["claimed"] or 0.0) for one in bounds):
-        return f"too small to refute what is claimed: {found}"
-    return f"not refuted: {found}"
+        return f"too small to refute what is claimed: {proof}"
+    return f"not refuted: {proof}"
 
 
 def _finite(number: float) -> float | None:

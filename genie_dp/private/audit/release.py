@@ -98,8 +98,8 @@ class ReleaseAttack:
 
     def _chance(self, figure: Callable[[Flags], float], name: str) -> float:
         """Return how often labels at random give a figure as large as the true ones."""
-        rng, found = self._rng(name), figure(self.is_member)
-        larger = sum(figure(rng.permutation(self.is_member)) >= found for _ in range(_DRAWS))
+        rng, difference = self._rng(name), figure(self.is_member)
+        larger = sum(figure(rng.permutation(self.is_member)) >= difference for _ in range(_DRAWS))
         return (1 + larger) / (1 + _DRAWS)
 
     def _similar(self, texts: Sequence[str], released: Sequence[str]) -> Iterator[Floats]:
@@ -159,10 +159,10 @@ class ReleaseAttack:
         nobody: set[int] = set()
         matches = []
         for words in self._predicates():
-            found = set.intersection(*(having.get(word, nobody) for word in words))
-            matches.append(np.array(sorted(found), np.int64))
+            members = set.intersection(*(having.get(word, nobody) for word in words))
+            matches.append(np.array(sorted(members), np.int64))
         owners = np.concatenate(matches) if matches else np.zeros(0, np.int64)
-        of = np.repeat(np.arange(len(matches)), [len(one) for one in matches])
+        of = np.repeat(np.arange(len(matches)), [len(match) for match in matches])
 
         def singles(labels: Flags) -> tuple[Flags, Flags]:
             counts = [
@@ -189,16 +189,16 @@ class ReleaseAttack:
         for number, words in enumerate(rows):
             for word in words:
                 having.setdefault(word, set()).add(number)
-        found: dict[tuple[str, ...], None] = {}
+        predicates: dict[tuple[str, ...], None] = {}
         for place in self._rng("predicates").permutation(len(rows)):
             rarest = sorted(rows[place], key=lambda word: (counts[word], word))[:_WORDS]
             for length in range(1, len(rarest) + 1):
                 if len(set.intersection(*(having[word] for word in rarest[:length]))) == 1:
-                    found[tuple(rarest[:length])] = None
+                    predicates[tuple(rarest[:length])] = None
                     break
-            if len(found) == _PREDICATES:
+            if len(predicates) == _PREDICATES:
                 break
-        return list(found)
+        return list(predicates)
 
     def link(self) -> dict[str, Any]:
         """Return how often two parts of a row lead to one released row.
@@ -211,8 +211,10 @@ class ReleaseAttack:
             [_parts(row, with_programs=with_programs) for row in rows]
             for rows in (self.rows, self.released)
         )
-        near = [self._neighbours([x[n] for x in ours], [x[n] for x in theirs]) for n in (0, 1)]
-        is_linked = np.array([bool({*a} & {*b}) for a, b in zip(*near, strict=True)])
+        neighbours = [
+            self._neighbours([x[n] for x in ours], [x[n] for x in theirs]) for n in (0, 1)
+        ]
+        is_linked = np.array([bool({*a} & {*b}) for a, b in zip(*neighbours, strict=True)])
         return {
             "parts": "programs" if with_programs else "halves",
             **self._sides(is_linked, "link"),
@@ -232,8 +234,8 @@ class ReleaseAttack:
         def difference(labels: Flags) -> float:
             return float(flags[labels].sum()) - float(flags[~labels].sum())
 
-        found = self._risk(flags[self.is_member], flags[~self.is_member], name)
-        return {**found, "chance": self._chance(difference, name)}
+        risk = self._risk(flags[self.is_member], flags[~self.is_member], name)
+        return {**risk, "chance": self._chance(difference, name)}
 
     def _risk(self, members: Flags, others: Flags, name: str) -> dict[str, Any]:
         """Return two shares, and what the first has beyond the second, of what it could have."""

@@ -50,8 +50,10 @@ def audit_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 def _membership_lines(result: Mapping[str, Any]) -> Iterator[str]:
     rows = result["rows"]
-    left = "".join(f", {count:,} {why} left out" for why, count in rows["left"].items() if count)
-    yield f"membership: {rows['members']:,} members, {rows['others']:,} others{left}"
+    omissions = "".join(
+        f", {count:,} {why} left out" for why, count in rows["left"].items() if count
+    )
+    yield f"membership: {rows['members']:,} members, {rows['others']:,} others{omissions}"
     yield f"  {'attack':<28}{'group':>6}  {'accuracy':<26}{'AUC':<26}{'advantage':<26}TPR at FPR"
     for attack in result["membership"]:
         rates = ", ".join(
@@ -81,7 +83,7 @@ def _guess_lines(figures: Mapping[str, Any]) -> Iterator[str]:
         f"canaries: {figures['put in']:,} of {figures['canaries']:,} were put in by coins; "
         f"calibrated by {by}; AUC {around(figures['auc'])}"
     )
-    shares = (f"{one['right']:,} of {one['guesses']:,}" for one in figures["shares"])
+    shares = (f"{share['right']:,} of {share['guesses']:,}" for share in figures["shares"])
     yield f"  right guesses of the surest: {', '.join(shares)}"
 
 
@@ -107,13 +109,13 @@ def _release_lines(figures: Mapping[str, Any]) -> Iterator[str]:
         f"AUC {around(nearest['auc'])}, by chance {_chance(nearest)}"
     )
     yield f"  released rows nearer to a member: {around(nearer)}, by chance {_chance(nearer)}"
-    for name, found in release_risks(figures):
-        if found["risk"] is None:
+    for name, risk in release_risks(figures):
+        if risk["risk"] is None:
             yield f"  {name}: nothing to try"
             continue
         yield (
-            f"  {name}: members {around(found['members'])}, others {around(found['others'])}, "
-            f"risk {around(found['risk'])}, by chance {_chance(found)}"
+            f"  {name}: members {around(risk['members'])}, others {around(risk['others'])}, "
+            f"risk {around(risk['risk'])}, by chance {_chance(risk)}"
         )
 
 

@@ -165,14 +165,14 @@ def audit_release(stage: Audit, files: tuple[str, ...] = ()) -> AuditResult:
     if config.claim is not None and config.delta is not None:
         claim = Claim(config.claim, config.delta, about=config.about)
     attacks = ReleaseAttack(release, members, others, config, config.language or DEFAULT_LANGUAGE)
-    attack, found = attacks.figures()
+    attack, risks = attacks.figures()
     bounds = prove_bounds([attack], [], claim, level=config.level, seed=config.seed)
     figures = new_figures(release.name, "release", config, claim)
     figures["rows"] = membership.count_sides(attacks.sides)
     figures["membership"] = [
         membership.describe_attack(attack, seed=config.seed, level=config.level)
     ]
-    figures["release"] = found
+    figures["release"] = risks
     conclude(figures, bounds, claim)
     return AuditResult(release, figures, tuple(bounds), claim, (), files)
 
@@ -326,10 +326,10 @@ class ModelAudit:
             learned = learned[:, readable]
         rows = tuple(row for row, is_fine in zip(rows, readable, strict=True) if is_fine)
         count = int(readable[: len(sides.members)].sum())
-        left = {**sides.left, "rows that the model cannot read": int((~readable).sum())}
+        left_out = {**sides.left, "rows that the model cannot read": int((~readable).sum())}
         # Again, for there may be too few now.
         membership.sides_of(rows[:count], rows[count:], with_programs=with_programs)
-        sides = Sides(rows[:count], rows[count:], left)
+        sides = Sides(rows[:count], rows[count:], left_out)
         losses, beside = losses[:, readable], slice(1, 1 + len(folders))
         attacks = [
             self._attacks(rows, count, own, losses[beside], learned)
@@ -358,8 +358,8 @@ class ModelAudit:
             )
             suffix = "" if is_online else " without the rows"
             shadow_attacks += [
-                Attack(f"{name}{suffix}", found[:members], found[members:])
-                for name, found in (("shadows", scores), ("ratios", ratios))
+                Attack(f"{name}{suffix}", figures[:members], figures[members:])
+                for name, figures in (("shadows", scores), ("ratios", ratios))
             ]
 
         def part(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -391,10 +391,10 @@ class ModelAudit:
         if not path.exists():
             scorer = self._open(model) if isinstance(model, Path) else model
             starts = range(0, len(rows), _AT_ONCE)
-            shown = show_progress(
+            batches = show_progress(
                 starts, label=f"losses of {name}", total=len(starts), show=self._progress
             )
-            parts = [scorer.losses(rows[start : start + _AT_ONCE]) for start in shown]
+            parts = [scorer.losses(rows[start : start + _AT_ONCE]) for start in batches]
             partial = self.work / f"{name}.part.npy"
             np.save(partial, np.concatenate(parts))
             partial.replace(path)
@@ -445,7 +445,7 @@ class ModelAudit:
             "put in": len(attack.members),
             "calibrated by": _name_folders(self.inputs.references),
             "auc": bootstrap(pair, membership.auc, name="canaries auc", seed=seed, level=level),
-            "shares": [one.as_dict() for one in guess(attack.members, attack.others)],
+            "shares": [guesses.as_dict() for guesses in guess(attack.members, attack.others)],
         }
 
     def expose(

@@ -172,14 +172,14 @@ def guess(members: Floats, others: Floats, *, seed: int | None = None) -> tuple[
         members, others = (rng.permutation(values)[:many] for values in (members, others))
     scores = np.concatenate([members, others])
     is_member = np.repeat([True, False], [len(members), len(others)])
-    found = []
+    guesses = []
     # Equal scores: ties are no help on either side.
     first, last = np.lexsort((is_member, -scores)), np.lexsort((~is_member, scores))
     for above, below in GUESSED:
         top, end = first[: math.floor(above * len(scores))], last[: math.floor(below * len(scores))]
         right = int(is_member[top].sum()) + int((~is_member[end]).sum())
-        found.append(Guesses(len(scores), len(top) + len(end), right))
-    return tuple(found)
+        guesses.append(Guesses(len(scores), len(top) + len(end), right))
+    return tuple(guesses)
 
 
 def perfect_guesses(rows: int) -> tuple[Guesses, ...]:
@@ -230,7 +230,11 @@ def is_refuted(guessed: Guesses, least: Least, alpha: float) -> bool:
 def refutes_any(guessed: Sequence[Guesses], least: Least, alpha: float) -> Guesses | None:
     """Return the first of several guesses that refute a trade-off function together, at alpha."""
     return next(
-        (one for one in guessed if one.guesses and is_refuted(one, least, alpha / len(guessed))),
+        (
+            guesses
+            for guesses in guessed
+            if guesses.guesses and is_refuted(guesses, least, alpha / len(guessed))
+        ),
         None,
     )
 

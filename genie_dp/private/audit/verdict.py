@@ -152,20 +152,20 @@ def has_public_rows(folder: Path) -> bool:
 
 
 def _statement_of(facts: Mapping[str, Any], about: str, path: Path) -> Mapping[str, Any]:
-    found = facts.get(about)
-    if not isinstance(found, dict):
+    statement = facts.get(about)
+    if not isinstance(statement, dict):
         raise _broken_claim(path, f"nothing of {about}")
-    return found
+    return statement
 
 
 def _read_facts(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise _broken_claim(path, str(error)) from None
-    if not isinstance(found, dict):
+    if not isinstance(facts, dict):
         raise _broken_claim(path, "no map")
-    return found
+    return facts
 
 
 def _claim_from(facts: Mapping[str, Any], path: Path) -> Claim:
@@ -265,9 +265,9 @@ def prove_bounds(
     single = [attack for attack in attacks if attack.group == 1]
     stated = claim if claim is not None and claim.is_any else None
     sure = [_Guessed(attack, stated, seed) for attack in single]
-    alpha = (1 - level) / max(1, sum(one.count for one in sure) + bool(exposures))
+    alpha = (1 - level) / max(1, sum(guessed.count for guessed in sure) + bool(exposures))
     bounds = [
-        *(bound for one in sure for bound in one.bounds(alpha)),
+        *(bound for guessed in sure for bound in guessed.bounds(alpha)),
         *([_bound_canaries(exposures, stated, copies, alpha)] if exposures else ()),
     ]
     if unprotected is None:
@@ -304,15 +304,15 @@ class _Guessed:
         def refutes(epsilon: float, delta: float) -> bool:
             return refutes_any(best, least_under(epsilon, delta), alpha) is not None
 
-        found = bound_by_guesses(self.guessed, delta, alpha)
+        bound = bound_by_guesses(self.guessed, delta, alpha)
         claimed = _epsilon(self.claim)
         largest = _largest_refutable(refutes, self.stated, 1, is_unit=self.attack.is_unit)
-        yield self._beside(found, claimed, largest)
+        yield self._beside(bound, claimed, largest)
         if self.mechanisms:
-            found = bound_noise(self.guessed, self.mechanisms, delta, alpha)
+            bound = bound_noise(self.guessed, self.mechanisms, delta, alpha)
             claimed = epsilon_of(self.mechanisms, delta)
             largest = bound_noise(best, self.mechanisms, delta, alpha).epsilon
-            yield self._beside(found, claimed, largest)
+            yield self._beside(bound, claimed, largest)
 
     def _beside(
         self, found: EpsilonBound, claimed: float | None, largest: float | None
@@ -327,7 +327,7 @@ def _bound_canaries(
 ) -> ProvenBound:
     together = claim.of_row.of_copies(copies) if claim else None
     count, size = len(exposures), exposures[0].size
-    most = cache(partial(most_by_ranks, count, size, alpha=alpha))
+    limit = cache(partial(most_by_ranks, count, size, alpha=alpha))
     return ProvenBound(
         "exposure",
         "ranks",
@@ -335,7 +335,7 @@ def _bound_canaries(
         copies,
         _epsilon(together),
         {"canaries": count},
-        _largest_refutable(lambda epsilon, delta: most(delta) > epsilon, claim, copies),
+        _largest_refutable(lambda epsilon, delta: limit(delta) > epsilon, claim, copies),
     )
 
 

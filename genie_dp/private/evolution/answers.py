@@ -60,11 +60,11 @@ def read_answer(answer: str, asked: Sequence[str] = ()) -> str:
     """
     lines = [line for text in answer.splitlines() if (line := _MARKUP.sub("", text).strip())]
     labelled = [line.partition(":") for line in asked if ":" in line]
-    told = {_key(rest) for _, _, rest in labelled if _FIELDS.fullmatch(rest.strip())}
+    contents = {_key(rest) for _, _, rest in labelled if _FIELDS.fullmatch(rest.strip())}
     of_metadata = tuple(
         f"{name}:".casefold() for name, _, rest in labelled if _FIELDS.fullmatch(rest.strip())
     )
-    copied = {_key(line) for line in asked} | told
+    copied = {_key(line) for line in asked} | contents
     labels = sorted((f"{name}:" for name, _, _ in labelled), key=len, reverse=True)
     for place, line in enumerate(lines):
         is_last = place == len(lines) - 1
@@ -84,9 +84,11 @@ def _bare(text: str, labels: Sequence[str]) -> str:
     """Return a line without marks, introductions and labels before it, and comments behind it."""
     text = _LIST_MARK.sub("", text, count=1)
     for pattern in (_INTRODUCTION, _LABEL):
-        if found := pattern.match(text):
-            text = text[found.end() :]
-    label = next((one for one in labels if text.casefold().startswith(one.casefold())), "")
+        if match := pattern.match(text):
+            text = text[match.end() :]
+    label = next(
+        (candidate for candidate in labels if text.casefold().startswith(candidate.casefold())), ""
+    )
     return _COMMENT.sub("", text[len(label) :].strip())
 
 

@@ -408,8 +408,8 @@ class Variations:
             draw_part = (
                 self._alternatives.same_function if is_same else self._alternatives.any_function
             )
-            drawn = draw_part(tree, path, rng)
-            return None if drawn is None else self._joiner.replace_part(tree, path, drawn)
+            new_part = draw_part(tree, path, rng)
+            return None if new_part is None else self._joiner.replace_part(tree, path, new_part)
         # The whole sentence: of the same functions, or with the same template on top.
         if is_same or rng.random() < 0.5:
             draw = self._draws.draw(frozenset(tree.piece.value.functions), (), rng)

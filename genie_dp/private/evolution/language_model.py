@@ -142,13 +142,13 @@ class HuggingFaceCompleter:
     def _text(self, prompt: Prompt) -> str:
         if self.style == "complete":
             return prompt.text
-        asked = {"role": "user", "content": prompt.text}
+        turn = {"role": "user", "content": prompt.text}
         if prompt.system:
             try:
-                return self._turns([{"role": "system", "content": prompt.system}, asked])
+                return self._turns([{"role": "system", "content": prompt.system}, turn])
             except TemplateError:  # templates such as Gemma's refuse the role
-                asked["content"] = f"{prompt.system}\n\n{prompt.text}"
-        return self._turns([asked])
+                turn["content"] = f"{prompt.system}\n\n{prompt.text}"
+        return self._turns([turn])
 
     def _turns(self, turns: list[dict[str, str]]) -> str:
         text: str = self.loaded.tokenizer.apply_chat_template(

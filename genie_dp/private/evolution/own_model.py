@@ -96,9 +96,9 @@ class OwnModel:
         ]
         random = torch.Generator().manual_seed(child_seed(0, *draws) % 2**63)
         answers = []
-        for drawn in draw(model, before, tokenizer, self.sampling, generator=random):
+        for sequence in draw(model, before, tokenizer, self.sampling, generator=random):
             try:
-                words = decode(drawn.ids, tokenizer) if drawn.ended else ()
+                words = decode(sequence.ids, tokenizer) if sequence.ended else ()
             except ValueError:  # the ids are no words
                 words = ()
             answers.append(" ".join(words))

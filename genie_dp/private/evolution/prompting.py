@@ -356,8 +356,8 @@ class AnswerReading:
             first = next((line.strip() for line in answer.splitlines() if line.strip()), "")
             text = f"{prompt.begun} {first}"
         else:
-            asked = [*prompt.system.splitlines(), *prompt.text.splitlines()]
-            text = read_answer(answer, [line.strip() for line in asked if line.strip()])
+            lines = [*prompt.system.splitlines(), *prompt.text.splitlines()]
+            text = read_answer(answer, [line.strip() for line in lines if line.strip()])
         text = self.spelled(text)
         is_sentence = any(c.isalnum() for c in text) and GAP not in text
         return text if is_sentence and len(text.split()) <= self.most_words else ""

@@ -137,8 +137,8 @@ class GapReport:
             return Counted(name, max(0, count), *interval("totals", count, 0))
 
         def ranked(counts: Mapping[str, int]) -> tuple[Counted, ...]:
-            found = (counted(name, count) for name, count in counts.items())
-            return tuple(sorted(found, key=lambda one: (-one.units, one.name)))
+            counts_by_name = (counted(name, count) for name, count in counts.items())
+            return tuple(sorted(counts_by_name, key=lambda one: (-one.units, one.name)))
 
         release = {
             "mechanism": plan.kind,
@@ -193,12 +193,12 @@ class GapReport:
     def promised(self) -> tuple[str, ...]:
         """Return what the guarantee says, in plain words."""
         levels = self.release["levels"]
-        shown = min(levels[level]["shown_from"] for level in LEVELS)
+        threshold = min(levels[level]["shown_from"] for level in LEVELS)
         of = {level: levels[level]["most_of_a_unit"] for level in LEVELS}
         words = {
             "unit": self.spent.unit,
             "least": self.release["least"],
-            "shown": f"{shown:,}",
+            "shown": f"{threshold:,}",
             "odds": f"{math.exp(min(self.facts['epsilon'], 700.0)):,.3g}",
         }
         return tuple(line.format(**words, **of) for line in PROMISED)
@@ -216,29 +216,32 @@ class GapReport:
             f"({self.lacking.low:,} to {self.lacking.high:,})"
         )
         levels = self.release["levels"]
-        shown = ", ".join(f"{name} from {levels[name]['shown_from']:,} on" for name in LEVELS)
-        yield f"shown are {shown}; nothing that fewer than {self.release['least']:,} {unit}s said"
+        limits = ", ".join(f"{name} from {levels[name]['shown_from']:,} on" for name in LEVELS)
+        yield f"shown are {limits}; nothing that fewer than {self.release['least']:,} {unit}s said"
         public = len(self.functions) + len(self.reasons)
         yield (
             f"of {public:,} functions and reasons those above {self.release['above']:,} {unit}s; "
             "with 95 % all intervals hold"
         )
         sorts = (
-            ("functions that they seem to want", [one for one in self.functions if one.is_seen]),
-            ("why they were not understood", [one for one in self.reasons if one.is_seen]),
+            (
+                "functions that they seem to want",
+                [entry for entry in self.functions if entry.is_seen],
+            ),
+            ("why they were not understood", [entry for entry in self.reasons if entry.is_seen]),
             ("sentences", self.of("sentences")),
             ("other pairs of words", self.other_pairs),
             ("words that no template says", self.of("words")),
         )
-        for name, found in sorts:
-            if found:
+        for name, counts in sorts:
+            if counts:
                 yield f"\n{name}, {unit}s:"
-            for one in found[:most]:
-                text = one.text if isinstance(one, Gap) else one.name
+            for entry in counts[:most]:
+                text = entry.text if isinstance(entry, Gap) else entry.name
                 unsaid = ": no template says it" if text in self.facts["unsaid"] else ""
-                yield f"  {one.units:>7,}  {text}{unsaid}  ({one.low:,} to {one.high:,})"
-            if len(found) > most:
-                yield f"  and {len(found) - most:,} more"
+                yield f"  {entry.units:>7,}  {text}{unsaid}  ({entry.low:,} to {entry.high:,})"
+            if len(counts) > most:
+                yield f"  and {len(counts) - most:,} more"
         yield ""
 
     def stubs(self) -> str:
@@ -252,9 +255,9 @@ class GapReport:
                 stubs.setdefault(gap.advice.stub, []).append(gap)
         for stub, gaps in stubs.items():
             # A unit may count for several sentences: their counts are not added up.
-            said = f", and {len(gaps) - 1:,} more such sentences" if len(gaps) > 2 else ""
-            said = ", and another such sentence" if len(gaps) == 2 else said
-            parts.append(f"// {gaps[0].units:,} {self.spent.unit}s{said}\n{stub}\n")
+            others = f", and {len(gaps) - 1:,} more such sentences" if len(gaps) > 2 else ""
+            others = ", and another such sentence" if len(gaps) == 2 else others
+            parts.append(f"// {gaps[0].units:,} {self.spent.unit}s{others}\n{stub}\n")
         return "\n".join(parts)
 
     def rows(self) -> Iterator[Example]:
@@ -273,8 +276,8 @@ class GapReport:
             "release": dict(self.release),
             "units": asdict(self.units),
             "lacking": asdict(self.lacking),
-            "reasons": [asdict(one) for one in self.reasons],
-            "functions": [asdict(one) for one in self.functions],
+            "reasons": [asdict(count) for count in self.reasons],
+            "functions": [asdict(count) for count in self.functions],
             "gaps": [gap.as_dict() for gap in self.gaps],
         }
 

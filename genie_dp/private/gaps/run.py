@@ -161,12 +161,23 @@ class Gaps(FiguresRelease):
                 steps=RELEASES,
                 accountant=budget.accountant,
             )
-        said, limits = self.listener.said, GapLimits(self.words, self.pairs, self.sentences)
+        vocabulary, limits = self.listener.said, GapLimits(self.words, self.pairs, self.sentences)
         gaps = GapPlan(
-            said, limits, self.mechanism, multiplier, threshold_delta, self.min_units, self.all
+            vocabulary,
+            limits,
+            self.mechanism,
+            multiplier,
+            threshold_delta,
+            self.min_units,
+            self.all,
         )
         # In an order that is the same in every process.
-        public = sorted(said.words), sorted(said.pairs), said.functions, dict(said.reasons)
+        public = (
+            sorted(vocabulary.words),
+            sorted(vocabulary.pairs),
+            vocabulary.functions,
+            dict(vocabulary.reasons),
+        )
         shared = {
             "limits": asdict(limits),
             "noise": [self.mechanism, multiplier, threshold_delta, self.min_units, self.all],
@@ -225,10 +236,10 @@ def _hear_each(
         return listener.hear(sentences[number] for number in numbers)
 
     numbers = range(len(sentences))
-    found = in_processes(hear, numbers, jobs) if jobs > 1 else hear(numbers)
+    results = in_processes(hear, numbers, jobs) if jobs > 1 else hear(numbers)
     heard: dict[str, Heard] = {}
-    for sentence, one in zip(sentences, found, strict=True):
-        heard[sentence] = one
+    for sentence, result in zip(sentences, results, strict=True):
+        heard[sentence] = result
         write_share("sentences are listened to", len(heard), len(sentences), show=progress)
     write_over("", show=progress)
     return heard
@@ -252,7 +263,9 @@ def advise(released: NoisyGaps, listener: Listener) -> Mapping[str, Advice]:
     """Return what each shown sentence lacks, as far as that is known: reads nothing private."""
     texts = list(released.sentences)
     advice = listener.advise([tuple(text.split(" ")) for text in texts])
-    return {text: one for text, one in zip(texts, advice, strict=True) if one is not None}
+    return {
+        text: advised for text, advised in zip(texts, advice, strict=True) if advised is not None
+    }
 
 
 def _write_folder(folder: Path, report: GapReport) -> None:

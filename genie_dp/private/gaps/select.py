@@ -190,9 +190,9 @@ def totals_of(unit: Unit, said: SaidByTemplates, rng: Random) -> Iterator[tuple[
     lacking = [heard for heard in unit if heard.reason]
     if lacking:
         yield "lacking", ""
-        yield from (("reasons", one) for one in _most_said((h.reason for h in lacking), 1, rng))
+        yield from (("reasons", name) for name in _most_said((h.reason for h in lacking), 1, rng))
     functions = (heard.function for heard in lacking if heard.function in said.functions)
-    yield from (("functions", one) for one in _most_said(functions, 1, rng))
+    yield from (("functions", name) for name in _most_said(functions, 1, rng))
 
 
 def words_of(unit: Unit, said: SaidByTemplates, limit: int, rng: Random) -> list[str]:
@@ -259,15 +259,15 @@ def cut_sentence(
         return tokens if said.has(tokens[0]) or tokens[0] in words else ()
     is_new = [" ".join(pair) in pairs for pair in pairwise(tokens)]
     holds = [new or pair in said.pairs for new, pair in zip(is_new, pairwise(tokens), strict=True)]
-    kept: list[str] = []
+    pattern: list[str] = []
     for place, token in enumerate(tokens):
         is_joined = place > 0 and holds[place - 1]
         is_held = is_joined or (place < len(holds) and holds[place])
-        if not is_joined and place and kept[-1] != HOLE:
-            kept.append(HOLE)
-        if is_held or not kept or kept[-1] != HOLE:
-            kept.append(token if is_held else HOLE)
-    return tuple(kept) if any(is_new) or (tokens and all(holds)) else ()
+        if not is_joined and place and pattern[-1] != HOLE:
+            pattern.append(HOLE)
+        if is_held or not pattern or pattern[-1] != HOLE:
+            pattern.append(token if is_held else HOLE)
+    return tuple(pattern) if any(is_new) or (tokens and all(holds)) else ()
 
 
 def _most_said(items: Iterable[Item], limit: int, rng: Random) -> list[Item]:
@@ -293,27 +293,30 @@ def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Ra
         plan: what is public.
         noise: level -> generator of its noise, the system's; another one only in tests.
     """
-    said, limits = plan.said, plan.limits
-    known = [unit if plan.reads_all else [h for h in unit if h.reason] for unit in units]
+    vocabulary, limits = plan.said, plan.limits
+    units_read = [unit if plan.reads_all else [h for h in unit if h.reason] for unit in units]
     rng, wide = noise("totals"), plan.noise("totals")
-    totals = Counter(name for unit in units for name in totals_of(unit, said, rng))
+    totals = Counter(name for unit in units for name in totals_of(unit, vocabulary, rng))
 
     def noisy(sort: str, names: Collection[str]) -> dict[str, int]:
-        drawn = wide.draw(len(names), rng).tolist()
+        noise_values = wide.draw(len(names), rng).tolist()
         return {
-            name: round(totals[sort, name] + add) for name, add in zip(names, drawn, strict=True)
+            name: round(totals[sort, name] + add)
+            for name, add in zip(names, noise_values, strict=True)
         }
 
     public = (
         noisy("units", [""])[""],
         noisy("lacking", [""])[""],
-        noisy("reasons", said.reasons),
-        noisy("functions", said.functions),
+        noisy("reasons", vocabulary.reasons),
+        noisy("functions", vocabulary.functions),
     )
 
     def shown(level: str, of_unit: Callable[..., Sequence[Any]], **before: Any) -> dict[str, int]:
         rng, limit = noise(level), limits.of(level)
-        of_units = (of_unit(unit, said, **before, limit=limit, rng=rng) for unit in known)
+        of_units = (
+            of_unit(unit, vocabulary, **before, limit=limit, rng=rng) for unit in units_read
+        )
         counts = Counter(item for items in of_units for item in items)
         exact = {" ".join(item) if level != "words" else item: n for item, n in counts.items()}
         return select_shown(exact, plan, level, rng)
@@ -340,7 +343,7 @@ def select_shown(
     """
     wide, least = plan.noise(level), plan.threshold(level)
     names = sorted(name for name, count in counts.items() if count >= plan.least)
-    drawn = wide.draw(len(names), rng).tolist()
-    noisy = {name: round(counts[name] + add) for name, add in zip(names, drawn, strict=True)}
-    shown = {name: count for name, count in noisy.items() if count >= least}
-    return dict(sorted(shown.items(), key=lambda pair: (-pair[1], pair[0])))
+    noise = wide.draw(len(names), rng).tolist()
+    noisy = {name: round(counts[name] + add) for name, add in zip(names, noise, strict=True)}
+    selected = {name: count for name, count in noisy.items() if count >= least}
+    return dict(sorted(selected.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -89,8 +89,10 @@ def release_codes(
         for code, times in Counter(rows).items():
             counts[code] += times * _GRAIN // len(rows)
     noise = Noise("gaussian", noise_multiplier, 1 / _GRAIN)
-    drawn = noise.draw(len(codes.all), secure.noise("codes")).tolist()
-    noisy = [float(round(counts[c] / _GRAIN + x)) for c, x in zip(codes.all, drawn, strict=True)]
+    noise_values = noise.draw(len(codes.all), secure.noise("codes")).tolist()
+    noisy = [
+        float(round(counts[c] / _GRAIN + x)) for c, x in zip(codes.all, noise_values, strict=True)
+    ]
     least = noise_multiplier * math.sqrt(2 * math.log(len(noisy))) if len(noisy) > 1 else 0.0
     weights = tuple(x if x > least else 0.0 for x in noisy)
     # Where nothing stands out, the noise is all there is to tell: every code is as likely.

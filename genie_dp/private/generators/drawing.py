@@ -145,10 +145,12 @@ class _Sampler:
                 (row, *self._read_draw(each, row.program))
                 for row, each in zip(open_rows, draws, strict=True)
             ]
-            said = [(row, words) for row, words, fault in read if not fault]
+            rows_read = [(row, words) for row, words, fault in read if not fault]
             faults = {row.number: fault for row, _, fault in read if fault}
-            faults |= dict.fromkeys(self._read_otherwise(said), NO_ROUND_TRIP)
-            utterances |= {row.number: words for row, words in said if row.number not in faults}
+            faults |= dict.fromkeys(self._read_otherwise(rows_read), NO_ROUND_TRIP)
+            utterances |= {
+                row.number: words for row, words in rows_read if row.number not in faults
+            }
             open_rows = [row for row in open_rows if row.number in faults]
         self.counts.dropped.update(faults.values())
         finished = [(row, utterances[row.number]) for row in rows if row.number in utterances]

@@ -166,8 +166,8 @@ def plan_duration(epochs: float | None, *, epoch: float, private: float) -> Dura
         return Duration(0.0, 0.0, private, is_fitted=False)
     if epochs is not None:
         return Duration(epochs, epoch, private, is_fitted=False)
-    left = max(60 * MINUTES - private, 60 * MINUTES * _LEAST_SHARE)
-    fitting = next((n for n in EPOCHS if n * epoch <= left), EPOCHS[-1])
+    remaining = max(60 * MINUTES - private, 60 * MINUTES * _LEAST_SHARE)
+    fitting = next((n for n in EPOCHS if n * epoch <= remaining), EPOCHS[-1])
     return Duration(fitting, epoch, private, is_fitted=True)
 
 

@@ -321,7 +321,7 @@ class GeneratorTraining(Training):
         if self.tuned:
             return plan_selection(
                 self.kind,
-                [(one.amount, one.noisy_steps) for one in self.candidates()],
+                [(candidate.amount, candidate.noisy_steps) for candidate in self.candidates()],
                 self.trials,
                 self.trials_mean,
                 self.held_out,
@@ -403,19 +403,19 @@ class GeneratorTraining(Training):
         Args:
             sentences: number of different public sentences.
         """
-        found = []
+        problems = []
         if needs_programs(self.kind) and self.parser is None:
             message = f"{self.kind} learns rows with programs alone; without any it pays for noise"
             hint = "where rows have none, a parser writes them: --parser DIR"
-            found.append(Problem("H007", message, hint=hint, severity="warning"))
+            problems.append(Problem("H007", message, hint=hint, severity="warning"))
         if self.model is None and sentences < FEW_SENTENCES:
             message = (
                 f"a small decoder learns from public sentences how people speak: {sentences:,} are "
                 f"few, {FEW_SENTENCES:,} and more make rows that read better"
             )
             hint = "--public takes sentences to any other assistant, too, with an empty program"
-            found.append(Problem("H013", message, hint=hint, severity="warning"))
-        return tuple(found)
+            problems.append(Problem("H013", message, hint=hint, severity="warning"))
+        return tuple(problems)
 
     # ---------------------------------------------------------------------------------- training
 
@@ -490,18 +490,21 @@ class GeneratorTraining(Training):
             candidates, trials = plan.candidates, plan.mean
         else:
             candidates, trials = (Candidate(plan, self.noisy_steps),), 1.0
-        one = candidates[0]
+        candidate = candidates[0]
         speeds = {
             stage: measure_speed(
                 generator.models[stage],
                 rows or [EncodedRow((0,) * 16)],
-                one.training.for_stage(one.plan, stage),
+                candidate.training.for_stage(candidate.plan, stage),
                 batch=self.pretraining_batch,
             )
             for stage, rows in public.items()
         }
         epoch = sum(len(rows) * speeds[stage].public_row for stage, rows in public.items())
-        each = [seconds_of_stages(speeds, one.plan.steps, one.plan.batch) for one in candidates]
+        each = [
+            seconds_of_stages(speeds, candidate.plan.steps, candidate.plan.batch)
+            for candidate in candidates
+        ]
         return plan_duration(
             self.pretraining_epochs,
             epoch=epoch if self.pretraining else 0.0,

@@ -80,8 +80,8 @@ class SelectionPlan:
     def save(self, folder: Path) -> None:
         """Write the plan, synced, before it is paid."""
         facts = asdict(self)
-        for candidate, one in zip(self.candidates, facts["candidates"], strict=True):
-            one["plan"]["steps"] = dict(candidate.plan.steps)
+        for candidate, entry in zip(self.candidates, facts["candidates"], strict=True):
+            entry["plan"]["steps"] = dict(candidate.plan.steps)
         replace_durably(folder / _PLAN, json.dumps(facts))
 
     @classmethod
@@ -91,8 +91,8 @@ class SelectionPlan:
             return None
         facts = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
         candidates = tuple(
-            Candidate(TrainingPlan(**one["plan"]), NoisySteps(**one["training"]))
-            for one in facts.pop("candidates")
+            Candidate(TrainingPlan(**entry["plan"]), NoisySteps(**entry["training"]))
+            for entry in facts.pop("candidates")
         )
         return cls(candidates, **facts)
 
@@ -147,7 +147,7 @@ def plan_selection(
     def least_for(amount: TrainingAmount) -> float:
         return least(lambda noise: _runs_of(plan_with(amount, noise)))
 
-    calibrated = {amount: least_for(amount) for amount in {one for one, _ in settings}}
+    calibrated = {amount: least_for(amount) for amount in {amount for amount, _ in settings}}
     score = least(lambda noise: (Gaussian(noise),))
     scale = 1.0
     while True:
@@ -216,8 +216,8 @@ def is_held_out(unit: Sequence[LabelledRow], share: float) -> bool:
 
     So adding or removing a unit changes either what is learned or what scores.
     """
-    said = sorted(f"{' '.join(row.utterance)}\t{' '.join(row.program)}" for row in unit)
-    digest = hashlib.sha256("\n".join(said).encode("utf-8", "surrogatepass")).digest()
+    lines = sorted(f"{' '.join(row.utterance)}\t{' '.join(row.program)}" for row in unit)
+    digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
@@ -244,8 +244,8 @@ def fit_best(
         folder: where trials and their scores are kept: as private as the rows.
     """
     if not (folder / _DRAWN).exists():
-        drawn = draw_trials(plan, secure.noise("selection"))
-        replace_durably(folder / _DRAWN, json.dumps(drawn))
+        places = draw_trials(plan, secure.noise("selection"))
+        replace_durably(folder / _DRAWN, json.dumps(places))
     trials = json.loads((folder / _DRAWN).read_text(encoding="utf-8"))
     held = [unit for unit in units if is_held_out(unit, plan.held_out)]
     learned = Units(unit for unit in units if not is_held_out(unit, plan.held_out))

@@ -328,6 +328,6 @@ class Training(Release):
             need_opacus()  # before the work, not after it
         if self.public_model is not None and not (output.overwrite or output.resume):
             refuse_output(self.public_model, output.work, GENERATOR, resume=False, overwrite=False)
-        made: TrainingResult = Release.run(self, output, progress=progress)
+        result: TrainingResult = Release.run(self, output, progress=progress)
         write_over("", show=progress)
-        return replace(made, seconds=time.monotonic() - started)
+        return replace(result, seconds=time.monotonic() - started)

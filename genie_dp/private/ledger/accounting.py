@@ -199,7 +199,9 @@ def deltas_of(
     """
     composed = sorted(mechanisms, key=repr)
     more = sum(mechanism.delta for mechanism in composed if isinstance(mechanism, Threshold))
-    losses = _composed([one for one in composed if not isinstance(one, Threshold)])
+    losses = _composed(
+        [mechanism for mechanism in composed if not isinstance(mechanism, Threshold)]
+    )
     deltas: NDArray[np.float64] = np.asarray(losses.get_delta_for_epsilon(list(epsilons)), float)
     return np.clip(deltas + more, 0.0, 1.0)
 
@@ -261,9 +263,9 @@ def _renyi_losses(curve: NDArray[np.float64]) -> Any:
     a pair.
     """
     orders = np.array(dp_accounting().rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS)
-    known = np.isfinite(curve)
+    is_finite = np.isfinite(curve)
     # Where the best order leaves less than the tail.
-    last = float(np.min(curve[known] - math.log(_TAIL) / (orders[known] - 1)))
+    last = float(np.min(curve[is_finite] - math.log(_TAIL) / (orders[is_finite] - 1)))
     return _dominating(lambda at: _convex(at, renyi_delta(curve, at)), last)
 
 
@@ -284,8 +286,8 @@ def renyi_delta(curve: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[
         return np.exp(least)
 
     epsilon = np.asarray(at, np.float64)
-    other = 1 - np.exp(np.minimum(epsilon, 0.0)) * (1 - bound(-epsilon))
-    return np.where(epsilon < 0, np.minimum(bound(epsilon), other), bound(epsilon))
+    mirrored = 1 - np.exp(np.minimum(epsilon, 0.0)) * (1 - bound(-epsilon))
+    return np.where(epsilon < 0, np.minimum(bound(epsilon), mirrored), bound(epsilon))
 
 
 def _convex(at: NDArray[np.float64], deltas: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -364,12 +364,12 @@ def refuse_uncovered(parser: Path | None, spent: Spent, *, code: str) -> None:
         return
     facts = _facts_of(manifest, code)
     own = [facts["spent"]] if facts.get("spent") else []
-    for one in map(spent_of, (*own, *priors_in(facts).values())):
-        is_same = (one.unit, one.relation) == (spent.unit, spent.relation)
-        if not is_same or one.epsilon > spent.epsilon or one.delta > spent.delta:
+    for before in map(spent_of, (*own, *priors_in(facts).values())):
+        is_same = (before.unit, before.relation) == (spent.unit, spent.relation)
+        if not is_same or before.epsilon > spent.epsilon or before.delta > spent.delta:
             message = (
-                f"{parser} has learned private rows under epsilon {one.epsilon:.4g}, delta "
-                f"{one.delta:g} by {one.unit}: more than epsilon {spent.epsilon:.4g}, delta "
+                f"{parser} has learned private rows under epsilon {before.epsilon:.4g}, delta "
+                f"{before.delta:g} by {before.unit}: more than epsilon {spent.epsilon:.4g}, delta "
                 f"{spent.delta:g} by {spent.unit} covers"
             )
             hint = "give a parser of public rows, or of rows that this generator drew"

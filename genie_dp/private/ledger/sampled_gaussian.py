@@ -32,12 +32,12 @@ def sampled_gaussian_curve(noise: float, rate: float, orders: tuple[float, ...])
     >>> sampled_gaussian_curve(1.0, 0.1, (2.0, 4.5)).round(6).tolist()
     [0.017037, 0.08424]
     """
-    at = np.array(orders, np.float64)
-    whole = at == np.floor(at)
-    moments = np.empty(len(at))
-    moments[whole] = _whole_moments(noise, rate, tuple(at[whole]))
-    moments[~whole] = _other_moments(noise, rate, at[~whole])
-    curve: Floats = moments / (at - 1)
+    alphas = np.array(orders, np.float64)
+    whole = alphas == np.floor(alphas)
+    moments = np.empty(len(alphas))
+    moments[whole] = _whole_moments(noise, rate, tuple(alphas[whole]))
+    moments[~whole] = _other_moments(noise, rate, alphas[~whole])
+    curve: Floats = moments / (alphas - 1)
     return curve
 
 
@@ -72,10 +72,10 @@ def _other_moments(noise: float, rate: float, orders: Floats) -> Floats:
     log_in, log_out = math.log(rate), math.log1p(-rate)
     z0 = noise**2 * math.log(1 / rate - 1) + 0.5
     moments = np.full(len(orders), np.inf)
-    at = np.arange(len(orders))
+    places = np.arange(len(orders))
     below = above = last_below = last_above = np.full(len(orders), -np.inf)
     for i in range(_MOST_TERMS):
-        order = orders[at]
+        order = orders[places]
         j = order - i
         # The magnitude of a coefficient whatever its sign: the sum is a bound.
         binomial = _log_binomial(order, i)
@@ -87,9 +87,9 @@ def _other_moments(noise: float, rate: float, orders: Floats) -> Floats:
         total = np.logaddexp(below, above)
         done = (term_below < last_below) & (term_above < last_above)
         done &= np.maximum(term_below, term_above) < total - _NEGLIGIBLE
-        moments[at[done]] = total[done]
-        at, below, above = at[~done], below[~done], above[~done]
+        moments[places[done]] = total[done]
+        places, below, above = places[~done], below[~done], above[~done]
         last_below, last_above = term_below[~done], term_above[~done]
-        if not len(at):
+        if not len(places):
             break
     return moments

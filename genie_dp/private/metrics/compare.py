@@ -116,11 +116,13 @@ def compare_corpora(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) 
             (J005).
     """
     check(real, synthetic, how)
-    size = how.rows or min(len(one.rows) for one in (real, *synthetic))
+    size = how.rows or min(len(corpus.rows) for corpus in (real, *synthetic))
     sample = Corpus(real.name, draw_rows(real.rows, size, seed=how.seed))
     model = how.model or CrossFitted([row.utterance for row in real.rows])
     bench = _Bench(sample, how, model)
-    others = [Corpus(one.name, draw_rows(one.rows, size, seed=how.seed)) for one in synthetic]
+    others = [
+        Corpus(corpus.name, draw_rows(corpus.rows, size, seed=how.seed)) for corpus in synthetic
+    ]
     return {
         "rows": size,
         "featuriser": how.featuriser.name if how.featuriser else None,
@@ -129,8 +131,8 @@ def compare_corpora(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) 
         "parsed": how.parse is not None,
         "real": {"rows_in_file": len(real.rows), **bench.real_described()},
         "synthetic": [
-            {"rows_in_file": len(whole.rows), **bench.described(one, place)}
-            for place, (whole, one) in enumerate(zip(synthetic, others, strict=True))
+            {"rows_in_file": len(whole.rows), **bench.described(corpus, place)}
+            for place, (whole, corpus) in enumerate(zip(synthetic, others, strict=True))
         ],
         "functions": bench.by_function(others) if how.is_public else None,
     }
@@ -138,20 +140,22 @@ def compare_corpora(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) 
 
 def check(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) -> None:
     """Raise GenieError for everything that keeps the corpora from being compared."""
-    found = []
-    for one in (real, *synthetic):
-        if not one.rows:
+    problems = []
+    for corpus in (real, *synthetic):
+        if not corpus.rows:
             hint = "name a file with rows"
-            found.append(Problem("J004", f"{one.name} holds no rows", hint=hint))
-        elif len(one.rows) < how.rows:
-            message = f"{one.name} holds fewer rows than the {how.rows:,} that are to be compared"
-            found.append(Problem("J004", message, hint="lower --rows, or leave it out"))
-        elif how.programs and not how.parse and not has_programs(one.rows):
-            message = f"{one.name} holds rows without programs"
+            problems.append(Problem("J004", f"{corpus.name} holds no rows", hint=hint))
+        elif len(corpus.rows) < how.rows:
+            message = (
+                f"{corpus.name} holds fewer rows than the {how.rows:,} that are to be compared"
+            )
+            problems.append(Problem("J004", message, hint="lower --rows, or leave it out"))
+        elif how.programs and not how.parse and not has_programs(corpus.rows):
+            message = f"{corpus.name} holds rows without programs"
             hint = "name a parser for all files with --parser, or add --utterances-only"
-            found.append(Problem("J005", message, hint=hint))
-    if found:
-        raise GenieError(found)
+            problems.append(Problem("J005", message, hint=hint))
+    if problems:
+        raise GenieError(problems)
 
 
 class _Bench:
@@ -207,8 +211,11 @@ class _Bench:
 
     def _of_parser(self) -> dict[str, Figure]:
         """Return what the parser makes of the real sentences ("Ground Truth" of Table 1)."""
-        said = self._read(self.parsed)
-        return {**dict(self._by_functions(said)), **self._pairs(self.real.rows, self.parsed)}
+        programs_read = self._read(self.parsed)
+        return {
+            **dict(self._by_functions(programs_read)),
+            **self._pairs(self.real.rows, self.parsed),
+        }
 
     def described(self, one: Corpus, place: int = 0) -> dict[str, Any]:
         """Return the figures of a synthetic corpus, the one at a place."""
@@ -237,12 +244,12 @@ class _Bench:
         yield "word_overlap", {"value": overlap(self.words, words)}
         yield "word_precision", {"value": precision(self.words, words)}
         if self.how.featuriser:
-            found = mauve(self.texts, texts, self.how.featuriser, self.how.mauve)
-            runs = list(found.scores)
-            yield "mauve", {"value": found.mean, "deviation": found.deviation, "runs": runs}
+            result = mauve(self.texts, texts, self.how.featuriser, self.how.mauve)
+            runs = list(result.scores)
+            yield "mauve", {"value": result.mean, "deviation": result.deviation, "runs": runs}
         yield "loss", self._loss(self.model.losses(texts))
-        known = set(self.texts)
-        yield "copies", self.how.intervals.mean([float(text in known) for text in texts])
+        texts_of_real = set(self.texts)
+        yield "copies", self.how.intervals.mean([float(text in texts_of_real) for text in texts])
 
     def _held_out(self, generator: "Scorer") -> Figure:
         """Return how likely a generator finds the real rows."""
@@ -263,20 +270,20 @@ class _Bench:
     def _pairs(self, rows: Sequence[ComparedRow], parsed: Sequence[str]) -> dict[str, Figure]:
         if not has_programs(rows) or not self.how.programs:
             return {}
-        found = programs.match_programs([row.program for row in rows], parsed, self.how.programs)
-        return dict(programs.figures_of_matches(found, self.how.intervals))
+        matches = programs.match_programs([row.program for row in rows], parsed, self.how.programs)
+        return dict(programs.figures_of_matches(matches, self.how.intervals))
 
     def _loss(self, losses: Sequence[tuple[float, int]]) -> Figure:
         return self.how.intervals.ratio([n for n, _ in losses], [float(t) for _, t in losses])
 
     def _valid(self, read: Sequence[Read]) -> Figure:
-        return self.how.intervals.mean([float(one.kind == "valid") for one in read])
+        return self.how.intervals.mean([float(program.kind == "valid") for program in read])
 
     # --------------------------------------------------------------------- all of them
 
     def by_function(self, others: Sequence[Corpus]) -> list[dict[str, Any]]:
         """Return the most frequent real functions with their share in each corpus."""
-        counts = [self._functions_of(one) for one in others]
+        counts = [self._functions_of(corpus) for corpus in others]
         ranked = sorted(self.functions, key=lambda name: (-self.functions[name], name))
         return [
             {
@@ -295,7 +302,7 @@ class _Bench:
 
 
 def _counted(read: Sequence[Read]) -> Counter[str]:
-    found = Counter[str]()
-    for one in read:
-        found.update(one.functions)
-    return found
+    counts = Counter[str]()
+    for program in read:
+        counts.update(program.functions)
+    return counts

@@ -192,7 +192,7 @@ def page(result: Mapping[str, Any]) -> str:
 
 
 def _told(metrics: tuple[Metric, ...], columns: list[Mapping[str, Any]]) -> list[Metric]:
-    return [m for m in metrics if any(m.key in one["figures"] for one in columns)]
+    return [m for m in metrics if any(m.key in column["figures"] for column in columns)]
 
 
 def best(metric: Metric, result: Mapping[str, Any]) -> frozenset[int]:
@@ -203,16 +203,16 @@ def best(metric: Metric, result: Mapping[str, Any]) -> frozenset[int]:
     >>> best(mauve, {"real": {"figures": {}}, "synthetic": files})
     frozenset({1})
     """
-    told = {
-        place: round(one["figures"][metric.key]["value"], 3)
-        for place, one in enumerate(result["synthetic"])
-        if metric.key in one["figures"]
+    values = {
+        place: round(column["figures"][metric.key]["value"], 3)
+        for place, column in enumerate(result["synthetic"])
+        if metric.key in column["figures"]
     }
-    if metric.better == "none" or len(set(told.values())) < 2:
+    if metric.better == "none" or len(set(values.values())) < 2:
         return frozenset()
     real = result["real"]["figures"].get(metric.key, {"value": 0.0})["value"]
     rank = {"high": lambda v: -v, "low": lambda v: v, "real": lambda v: abs(v - real)}
-    ranked = {place: rank[metric.better](value) for place, value in told.items()}
+    ranked = {place: rank[metric.better](value) for place, value in values.items()}
     return frozenset(place for place, r in ranked.items() if r == min(ranked.values()))
 
 
@@ -225,7 +225,9 @@ def widths(metric: Metric, columns: list[Mapping[str, Any]]) -> float:
     """
     if metric.is_share:
         return 1.0
-    figures = [one["figures"][metric.key] for one in columns if metric.key in one["figures"]]
+    figures = [
+        column["figures"][metric.key] for column in columns if metric.key in column["figures"]
+    ]
     return max((f.get("high", f["value"]) for f in figures), default=1.0) or 1.0
 
 

@@ -50,12 +50,12 @@ class NgramModel:
         """Count the sentences; the letters are those of different words, once each."""
         self._words = _Counts(_WORDS)
         self._letters = _Counts(_LETTERS)
-        met: set[str] = set()
+        vocabulary: set[str] = set()
         for utterance in utterances:
             words = utterance.split()
             self._words.add([*words, _END])
-            met.update(words)
-        for word in sorted(met):
+            vocabulary.update(words)
+        for word in sorted(vocabulary):
             self._letters.add([*word, _END])
         self._spelled: dict[str, float] = {}
 
@@ -109,16 +109,16 @@ class _Counts:
             yield padded[place : place + self.order - 1], event
 
     def _log(self, history: tuple[str, ...], event: str, below: Callable[[str], float]) -> float:
-        found = below(event)
+        result = below(event)
         for start in range(len(history), -1, -1):
             after = self.after.get(history[start:])
             if after is None:
-                return found  # longer ones were not seen either
+                return result  # longer ones were not seen either
             kinds, seen, total = len(after), after[event], self.totals[history[start:]]
             # Of an event that was not seen, the logarithm alone goes on.
-            rest = log(seen + kinds * exp(found)) if seen else log(kinds) + found
-            found = rest - log(total + kinds)
-        return found
+            rest = log(seen + kinds * exp(result)) if seen else log(kinds) + result
+            result = rest - log(total + kinds)
+        return result
 
 
 class CrossFitted:
@@ -201,28 +201,28 @@ class HuggingFaceModel:
         self.name = f"{folder.name}, last layer at the last token"
 
     def _start(self) -> int:
-        known = (self._tokens.bos_token_id, self._tokens.eos_token_id)
-        return next((id for id in known if id is not None), 0)
+        ids = (self._tokens.bos_token_id, self._tokens.eos_token_id)
+        return next((id for id in ids if id is not None), 0)
 
     def features(self, utterances: Sequence[str]) -> Any:
         """Return (N, d) states of the last layer after the last token, as mauve-text takes them."""
-        found = []
+        features = []
         for ids, lengths in self._batches(utterances):
             with self._torch.no_grad():
                 states = self._model(**ids, output_hidden_states=True).hidden_states[-1]
-            found.append(states[range(len(lengths)), [n - 1 for n in lengths]].float().numpy())
-        return np.concatenate(found)
+            features.append(states[range(len(lengths)), [n - 1 for n in lengths]].float().numpy())
+        return np.concatenate(features)
 
     def losses(self, utterances: Sequence[str]) -> list[tuple[float, int]]:
         """Return nats and tokens of each sentence, the first one told apart from nothing."""
-        found = []
+        results = []
         for ids, lengths in self._batches(utterances):
             with self._torch.no_grad():
                 scores = self._model(**ids).logits[:, :-1].float().log_softmax(2)
-            targets, kept = ids["input_ids"][:, 1:], ids["attention_mask"][:, 1:]
-            nats = -(scores.gather(2, targets[:, :, None])[:, :, 0] * kept).sum(1)
-            found += [(float(n), length - 1) for n, length in zip(nats, lengths, strict=True)]
-        return found
+            targets, mask = ids["input_ids"][:, 1:], ids["attention_mask"][:, 1:]
+            nats = -(scores.gather(2, targets[:, :, None])[:, :, 0] * mask).sum(1)
+            results += [(float(n), length - 1) for n, length in zip(nats, lengths, strict=True)]
+        return results
 
     def _batches(self, utterances: Sequence[str]) -> Iterator[tuple[dict[str, Any], list[int]]]:
         """Yield padded ids behind a start token, and how many of each row are none of padding."""

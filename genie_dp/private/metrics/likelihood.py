@@ -104,7 +104,7 @@ def noisy_mean(
     of_total, of_count = noise.draw(2, rng).tolist()
     middle = most / 2
     # Towards 0, so that no unit adds more than 1.
-    exact = sum(math.trunc((one - middle) / middle * _GRAIN) for one in nats)
+    exact = sum(math.trunc((loss - middle) / middle * _GRAIN) for loss in nats)
     total = round((exact / _GRAIN + of_total) * _GRAIN) / _GRAIN
     count = max(1, round(len(nats) + of_count))
     share = min(max(total / count, -1.0), 1.0)
@@ -150,7 +150,7 @@ def release_likelihoods(
         nats, deviation = noisy_mean(nats_of_units(scorer, units, most=most), noise, rng, most=most)
         around = (max(0.0, nats - z * deviation), min(most, nats + z * deviation))
         released.append(NoisyLikelihood(name, nats, *around, spent))
-    pay.close(repr([one.nats for one in released]))
+    pay.close(repr([likelihood.nats for likelihood in released]))
     return tuple(released)
 
 
@@ -164,11 +164,11 @@ def open_generators(folders: Sequence[Path], *, language: str) -> list[tuple[str
         return []
     from genie_dp.private.audit.models import language_of, open_scorer
 
-    found = []
+    scorers = []
     for folder in folders:
         scorer, own = open_scorer(folder), language_of(folder)
         if scorer.needs_programs and own not in (None, language):
             message = f"the generator of {folder} writes {own}, the rows are {language}"
             raise GenieError(Problem("J007", message, hint=f"add --language {own}"))
-        found.append((folder.name, scorer))
-    return found
+        scorers.append((folder.name, scorer))
+    return scorers

@@ -52,12 +52,12 @@ class HashedNgrams:
         >>> HashedNgrams().features(["wake me up", "wake me up"]).shape
         (2, 512)
         """
-        found = np.zeros((len(utterances), _WIDTH), np.float32)
-        for row, utterance in zip(found, utterances, strict=True):
+        features = np.zeros((len(utterances), _WIDTH), np.float32)
+        for row, utterance in zip(features, utterances, strict=True):
             for kind in _kinds(utterance.lower().split()):
                 _add(row, kind)
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.divide(found, lengths, out=found, where=lengths > 0)
+        lengths = np.linalg.norm(features, axis=1, keepdims=True)
+        return np.divide(features, lengths, out=features, where=lengths > 0)
 
 
 def _kinds(words: Sequence[str]) -> Iterator[list[str]]:
@@ -169,18 +169,18 @@ def mauve_of_features(
     Raises:
         GenieError: see `mauve`.
     """
-    asked = settings or MauveSettings()
-    buckets = asked.buckets_for(min(len(real), len(synthetic)))
+    options = settings or MauveSettings()
+    buckets = options.buckets_for(min(len(real), len(synthetic)))
     if len(real) + len(synthetic) < buckets:
         # How many there are is private where rows are.
         message = f"expected {buckets} rows in both files together, one a bucket, got fewer"
         raise GenieError(Problem("J002", message, hint="lower --buckets, or compare more rows"))
     compute = _library()
     scores = []
-    for run in range(asked.runs):
-        seed = child_seed(asked.seed, "mauve", run) % 2**31
+    for run in range(options.runs):
+        seed = child_seed(options.seed, "mauve", run) % 2**31
         with _without_faiss_warnings():
-            found = compute(
+            result = compute(
                 p_features=real,
                 q_features=synthetic,
                 num_buckets=buckets,
@@ -188,7 +188,7 @@ def mauve_of_features(
                 divergence_curve_discretization_size=POINTS,
                 seed=seed,
             )
-        scores.append(float(found.mauve))
+        scores.append(float(result.mauve))
     return Mauve(tuple(scores), buckets, featuriser)
 
 
@@ -200,13 +200,13 @@ def _without_faiss_warnings() -> Iterator[None]:
     mauve-text. Errors of both are exceptions.
     """
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(nowhere)
 
 

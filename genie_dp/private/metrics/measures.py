@@ -29,10 +29,10 @@ def overlap(real: Collection[str], synthetic: Collection[str]) -> float:
     >>> overlap({"wake", "me", "up"}, {"wake", "him", "up"})
     0.6666666666666666
     """
-    wanted = set(real)
-    if not wanted:
+    items = set(real)
+    if not items:
         raise ValueError("expected a real type at least, got none")
-    return len(wanted & set(synthetic)) / len(wanted)
+    return len(items & set(synthetic)) / len(items)
 
 
 def precision(real: Collection[str], synthetic: Collection[str]) -> float:
@@ -103,8 +103,8 @@ def coverage(real: Counter[str], synthetic: Counter[str]) -> Iterator[Coverage]:
     for k in RANKS:
         of = min(k, len(real))
         if of:
-            found = set(_top(real, of)) & set(_top(synthetic, of))
-            yield Coverage(k, of, len(found))
+            common = set(_top(real, of)) & set(_top(synthetic, of))
+            yield Coverage(k, of, len(common))
         if k >= len(real):
             return
 

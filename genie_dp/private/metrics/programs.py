@@ -57,12 +57,12 @@ class ProgramReader:
         >>> programs.read("( f").kind
         'unreadable'
         """
-        found = self._kept.get(text)
-        if found is None:
+        program = self._kept.get(text)
+        if program is None:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            found = self._kept[text] = self._read(text)
-        return found
+            program = self._kept[text] = self._read(text)
+        return program
 
     def _read(self, text: str) -> Read:
         language, library = self.language, self.library
@@ -72,7 +72,7 @@ class ProgramReader:
             return Read("unreadable")
         used = language.functions(program)
         try:
-            if any(one.severity == "error" for one in language.check(program, library)):
+            if any(problem.severity == "error" for problem in language.check(program, library)):
                 return Read("ill-typed", used)
             # Twice: what is equal without its values may stand in the order of the values.
             bare = language.anonymize(language.canonical(program, library))
@@ -83,10 +83,10 @@ class ProgramReader:
 
     def functions(self, texts: Iterable[str]) -> Counter[str]:
         """Return how often each function is used in programs that can be read."""
-        found = Counter[str]()
+        counts = Counter[str]()
         for text in texts:
-            found.update(self.read(text).functions)
-        return found
+            counts.update(self.read(text).functions)
+        return counts
 
 
 def _unnumbered(text: str) -> str:
@@ -176,11 +176,13 @@ def figures_of_matches(
     ('micro_recall', 0.75)]
     """
     return {
-        "graph_match": intervals.mean([float(one.is_same_graph) for one in matches]),
-        "precision": intervals.mean([_share(one.common, one.found, one.right) for one in matches]),
-        "recall": intervals.mean([_share(one.common, one.right, 0) for one in matches]),
-        "micro_precision": intervals.ratio(*_sums(matches, [one.found for one in matches])),
-        "micro_recall": intervals.ratio(*_sums(matches, [one.right for one in matches])),
+        "graph_match": intervals.mean([float(match.is_same_graph) for match in matches]),
+        "precision": intervals.mean(
+            [_share(match.common, match.found, match.right) for match in matches]
+        ),
+        "recall": intervals.mean([_share(match.common, match.right, 0) for match in matches]),
+        "micro_precision": intervals.ratio(*_sums(matches, [match.found for match in matches])),
+        "micro_recall": intervals.ratio(*_sums(matches, [match.right for match in matches])),
     }
 
 
@@ -191,7 +193,7 @@ def _share(common: int, of: int, otherwise: int) -> float:
 
 
 def _sums(matches: Sequence[ProgramMatch], below: Sequence[int]) -> tuple[list[float], list[float]]:
-    return [float(one.common) for one in matches], [float(count) for count in below]
+    return [float(match.common) for match in matches], [float(count) for count in below]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,5 +218,5 @@ def graph_coverage(real: Sequence[Read], synthetic: Sequence[Read]) -> GraphCove
 
 
 def _met(rows: Sequence[Read], other: Sequence[Read]) -> float:
-    known = {one.graph for one in other if one.kind == "valid"}
-    return sum(one.kind == "valid" and one.graph in known for one in rows) / len(rows)
+    graphs = {program.graph for program in other if program.kind == "valid"}
+    return sum(program.kind == "valid" and program.graph in graphs for program in rows) / len(rows)

@@ -413,8 +413,8 @@ def release_counts(units: Iterable[Unit], plan: CountPlan, rng: Random) -> Noisy
 
     def add_noise(names: Iterable[str], exact: Counter[str]) -> dict[str, int]:
         chosen = tuple(names)
-        drawn = noise.draw(len(chosen), rng).tolist()
-        return {name: round(exact[name] + x) for name, x in zip(chosen, drawn, strict=True)}
+        noise_values = noise.draw(len(chosen), rng).tolist()
+        return {name: round(exact[name] + x) for name, x in zip(chosen, noise_values, strict=True)}
 
     def alone(exact: int) -> int:
         return round(exact + float(noise.draw(1, rng)[0]))

@@ -402,11 +402,11 @@ def describe_prior(prior: PrivatePrior) -> Iterator[str]:
     any_ = missing.pop(ANY, None)
     if any_ is not None:
         yield ""
-        asked = f"in 1,000 {unit} ask for a function that the library lacks"
+        subject = f"in 1,000 {unit} ask for a function that the library lacks"
         if any_.low > 0:
-            yield f"{_in_1000(any_.share)} {asked} {_describe_range(any_)}"
+            yield f"{_in_1000(any_.share)} {subject} {_describe_range(any_)}"
         else:
-            yield f"at most {_in_1000(any_.high)} {asked}: as far as can be told, none"
+            yield f"at most {_in_1000(any_.high)} {subject}: as far as can be told, none"
     sorts = (
         ("missing", "functions that it lacks", missing),
         ("function", "functions asked for most", prior.functions),

@@ -168,11 +168,11 @@ class Prior(FiguresRelease):
             GenieError: F002, there is no such noise at the budget's delta.
         """
         rows = (row for file in map(rows_of, self.public) for row in self._public_rows(file))
-        made = PublicFunctions.from_rows(map(functions_of, rows))
+        public = PublicFunctions.from_rows(map(functions_of, rows))
         names: Sequence[str] = ()
         if self.candidates is not None:
             names = histogram.read_candidates(self.candidates, self.language)
-        support = histogram.support_of(self.library, made.functions, names, self.language)
+        support = histogram.support_of(self.library, public.functions, names, self.language)
         sampled = self._read_sampled()
         # Names are counted only if any may be shown.
         has_names = self.candidates is not None or self.threshold_delta is not None
@@ -188,10 +188,10 @@ class Prior(FiguresRelease):
             "about": self.estimated_units,
             "limits": asdict(limits),
             "noise": [self.mechanism, multiplier, threshold],
-            "public": sha256(repr((support, made, sampled)).encode()).hexdigest(),
+            "public": sha256(repr((support, public, sampled)).encode()).hexdigest(),
         }
         counts = histogram.CountPlan(support, limits, self.mechanism, multiplier, threshold)
-        return ReleasePlan(PriorInputs(counts, made, sampled), counts.mechanisms, shared)
+        return ReleasePlan(PriorInputs(counts, public, sampled), counts.mechanisms, shared)
 
     def _multiplier(self, threshold: float) -> float:
         if self.mechanism == "laplace":

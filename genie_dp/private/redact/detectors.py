@@ -126,10 +126,10 @@ class Gazetteer:
             # Without its source: the file is private.
             raise GenieError(error.problems) from None
         values = [line.partition("\t")[0].strip() for line in lines if not line.startswith("#")]
-        found = cls(kind, values[1:] if values[:1] == ["value"] else values)
-        if not found._values:
+        detector = cls(kind, values[1:] if values[:1] == ["value"] else values)
+        if not detector._values:
             raise GenieError(Problem("E004", f"{path} holds no values", hint="one value a line"))
-        return found
+        return detector
 
     def find(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
         """Return the listed values of each text, the longest at each place."""
@@ -138,16 +138,16 @@ class Gazetteer:
     def _found(self, text: str) -> Iterator[Finding]:
         plain = text.translate(PLAIN)
         words = [(_key(m.group()), m.start(), m.end()) for m in _WORD.finditer(plain)]
-        at = 0
-        while at < len(words):
-            for length in self._lengths.get(words[at][0], ()):
-                piece = tuple(word for word, _, _ in words[at : at + length])
+        place = 0
+        while place < len(words):
+            for length in self._lengths.get(words[place][0], ()):
+                piece = tuple(word for word, _, _ in words[place : place + length])
                 if piece in self._values:
-                    end = words[at + length - 1][2]
-                    yield Finding(words[at][1], end, self.kind, self.score, self.name)
-                    at += length - 1
+                    end = words[place + length - 1][2]
+                    yield Finding(words[place][1], end, self.kind, self.score, self.name)
+                    place += length - 1
                     break
-            at += 1
+            place += 1
 
 
 def _folded(value: str) -> tuple[str, ...]:
@@ -193,8 +193,14 @@ class Spacy:
         """Return the entities of each text."""
         return [
             tuple(
-                Finding(one.start_char, one.end_char, one.label_.lower(), _SPACY_SCORE, self.name)
-                for one in document.ents
+                Finding(
+                    entity.start_char,
+                    entity.end_char,
+                    entity.label_.lower(),
+                    _SPACY_SCORE,
+                    self.name,
+                )
+                for entity in document.ents
             )
             for document in self._model.pipe(texts)
         ]
@@ -228,8 +234,14 @@ class Presidio:
         """Return what is found in each text, with Presidio's scores."""
         return [
             tuple(
-                Finding(one.start, one.end, one.entity_type.lower(), min(1.0, one.score), self.name)
-                for one in self._analyzer.analyze(text=text, language=self.language)
+                Finding(
+                    result.start,
+                    result.end,
+                    result.entity_type.lower(),
+                    min(1.0, result.score),
+                    self.name,
+                )
+                for result in self._analyzer.analyze(text=text, language=self.language)
             )
             for text in texts
         ]

@@ -115,7 +115,7 @@ class Duplicates:
             point = int(order[rank])
             if not out[point]:
                 others = {int(first[rank]), int(order[rank - 1])}
-                out[point] = any(self._similar(point, other) for other in others)
+                out[point] = any(self._similar(point, candidate) for candidate in others)
 
     def _similar(self, one: int, other: int) -> bool:
         assert self.near is not None

@@ -102,13 +102,13 @@ def rate_by_text(counts: Iterable[tuple[int, int]], *, level: float = 0.95) -> R
     (100, 0.975)
     """
     pairs = [pair for pair in counts if pair[1]]
-    found, of = sum(some for some, _ in pairs), sum(n for _, n in pairs)
+    hits, of = sum(some for some, _ in pairs), sum(n for _, n in pairs)
     if not of:
         return rate(0, 0, level=level)
     apart = of * of // sum(n * n for _, n in pairs)
-    low = rate(found * apart // of, apart, level=level).low
-    high = rate(-(-found * apart // of), apart, level=level).high
-    return Rate(found, of, low, high)
+    low = rate(hits * apart // of, apart, level=level).low
+    high = rate(-(-hits * apart // of), apart, level=level).high
+    return Rate(hits, of, low, high)
 
 
 def _where(rising: Any, value: float) -> float:
@@ -207,23 +207,23 @@ def _redacted(
     if policy.every_text:
         return [((0, len(row.text)),) if row.text else () for row in rows], [0] * len(rows)
     redactor = Redactor(tuple(detectors), policy, ALL)
-    made = redactor.redact([Point(row.text) for row in rows])
-    asked = [(i, text) for i, row in enumerate(rows) for text in _without_each(row)]
+    results = redactor.redact([Point(row.text) for row in rows])
+    variants = [(i, text) for i, row in enumerate(rows) for text in _without_each(row)]
     differing = [0] * len(rows)
-    others = redactor.redact([Point(text) for _, text in asked])
-    for (i, _), one in zip(asked, others, strict=True):
-        differing[i] += one.point.utterance != made[i].point.utterance
-    return [one.places[0] for one in made], differing
+    others = redactor.redact([Point(text) for _, text in variants])
+    for (i, _), result in zip(variants, others, strict=True):
+        differing[i] += result.point.utterance != results[i].point.utterance
+    return [result.places[0] for result in results], differing
 
 
 def _without_each(row: Labelled) -> Iterator[str]:
     """Yield the text with a mask in place of each secret, wherever it stands (definition 2)."""
     for start, end, _ in row.spans:
         secret = row.text[start:end]
-        same = [
+        findings = [
             Finding(a, b, kind, 1.0, "label") for a, b, kind in row.spans if row.text[a:b] == secret
         ]
-        yield put_masks(row.text, merge_findings(row.text, same))
+        yield put_masks(row.text, merge_findings(row.text, findings))
 
 
 def _measured(
@@ -240,7 +240,7 @@ def _measured(
     kinds = sorted({kind for row in rows for _, _, kind in row.spans})
 
     def share(name: str) -> Rate:
-        return rate_by_text([one.get(name, (0, 0)) for one in counted], level=level)
+        return rate_by_text([counts.get(name, (0, 0)) for counts in counted], level=level)
 
     figures = {name: share(name) for name in _RATES}
     return PolicyFigures(
@@ -254,7 +254,7 @@ def _counted(row: Labelled, places: Sequence[Place]) -> dict[str, tuple[int, int
     whole = [any(a <= start and end <= b for a, b in places) for start, end, _ in row.spans]
     common = [sum(max(0, min(b, y) - max(a, x)) for x, y in own) for a, b in places]
     secrets = len(row.spans)
-    found = {
+    counts = {
         "recall": (sum(whole), secrets),
         "gamma": (secrets - sum(whole), secrets),
         "precision": (sum(map(bool, common)), len(places)),
@@ -263,9 +263,9 @@ def _counted(row: Labelled, places: Sequence[Place]) -> dict[str, tuple[int, int
         "exposed": (0 if places else secrets, secrets),
     }
     for (_, _, kind), hit in zip(row.spans, whole, strict=True):
-        some, of = found.get(f"kind {kind}", (0, 0))
-        found[f"kind {kind}"] = (some + hit, of + 1)
-    return found
+        some, of = counts.get(f"kind {kind}", (0, 0))
+        counts[f"kind {kind}"] = (some + hit, of + 1)
+    return counts
 
 
 # ------------------------------------------------------------------------------------ the stage

@@ -112,10 +112,10 @@ _TIME = r"T\d\d(?::?\d\d){1,2}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 def _rule(
     pattern: str, kind: str, score: float, *, flags: int = re.IGNORECASE, group: int = 0
 ) -> Rule:
-    found = re.compile(pattern, flags)
+    expression = re.compile(pattern, flags)
 
     def rule(text: str) -> Iterator[Piece]:
-        for match in found.finditer(text):
+        for match in expression.finditer(text):
             start, end = match.span(group)
             if start < end:
                 yield start, end, kind, score
@@ -190,13 +190,16 @@ def ip_addresses(text: str) -> Iterator[Piece]:
     fours = ((match.start(), match.group()) for match in _IPV4.finditer(text))
     sixes = ((match.start(1), _STOP.sub("", match[1])) for match in _IPV6.finditer(text))
     # "::", which is nobody's, is more often a sign of something else.
-    for start, found in (*fours, *(one for one in sixes if ":" in one[1] and one[1] != "::")):
+    for start, address in (
+        *fours,
+        *(candidate for candidate in sixes if ":" in candidate[1] and candidate[1] != "::"),
+    ):
         try:
             # Zeros before a number are refused there, since some read them as octal.
-            ip_address(found if ":" in found else _ZEROS.sub("", found))
+            ip_address(address if ":" in address else _ZEROS.sub("", address))
         except ValueError:
             continue
-        yield start, start + len(found), "ip", 0.95
+        yield start, start + len(address), "ip", 0.95
 
 
 # ---------------------------------------------------------------------- numbers by their form

@@ -83,8 +83,8 @@ def digest_of_rows(rows: Path) -> str:
 def read_provenance(rows: Path) -> Provenance | None:
     """Return how rows were made; None where no manifest of them, as they are, lies beside them."""
     try:
-        found = _read(json.loads(manifest_beside(rows).read_text(encoding="utf-8")))
-        return found if found.digest == digest_of_rows(rows) else None
+        provenance = _read(json.loads(manifest_beside(rows).read_text(encoding="utf-8")))
+        return provenance if provenance.digest == digest_of_rows(rows) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -97,23 +97,23 @@ def redaction_of(path: Path | str, budget: Budget) -> Provenance | None:
             less changes the rows of others (O017).
     """
     key = key_of(str(path), budget.unit, budget.unit_field)
-    made = read_provenance(Path(path))
-    if made is not None and made.couples(key):
-        message = f"the budget is by {key or 'row'}, and {path} was redacted by {made.by}"
+    provenance = read_provenance(Path(path))
+    if provenance is not None and provenance.couples(key):
+        message = f"the budget is by {key or 'row'}, and {path} was redacted by {provenance.by}"
         hint = f"redact again with --unit-field {key}" if key else "redact again without --near"
         raise GenieError(Problem("O017", message, hint=hint))
-    return made
+    return provenance
 
 
 def _read(facts: Mapping[str, Any]) -> Provenance:
-    found = facts["redaction"]
-    if found["schema"] != SCHEMA:
+    redaction = facts["redaction"]
+    if redaction["schema"] != SCHEMA:
         raise ValueError("another format")
-    duplicates = found["duplicates"]
+    duplicates = redaction["duplicates"]
     return Provenance(
-        found["unit_field"],
+        redaction["unit_field"],
         duplicates["near"],
         bool(duplicates["are_masked"]),
-        found["is_all_private"] is True,
-        found["sha256"],
+        redaction["is_all_private"] is True,
+        redaction["sha256"],
     )

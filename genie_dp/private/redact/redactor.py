@@ -72,10 +72,10 @@ def occurrences(text: str, values: Iterable[str]) -> Iterator[Place]:
     words = [(m.group().casefold(), m.start(), m.end()) for m in _WORD.finditer(text)]
     names = [word for word, _, _ in words]
     for value in values:
-        wanted = _words(value)
-        for i in range(len(words) - len(wanted) + 1) if wanted else ():
-            if names[i : i + len(wanted)] == wanted:
-                yield words[i][1], words[i + len(wanted) - 1][2]
+        names_of_value = _words(value)
+        for i in range(len(words) - len(names_of_value) + 1) if names_of_value else ():
+            if names[i : i + len(names_of_value)] == names_of_value:
+                yield words[i][1], words[i + len(names_of_value) - 1][2]
 
 
 def parts(text: str, places: Sequence[Place], values: Iterable[str]) -> Iterator[Place]:
@@ -85,13 +85,13 @@ def parts(text: str, places: Sequence[Place], values: Iterable[str]) -> Iterator
     same digits, written otherwise; of other leaves, the words that are a value's.
     """
     for value in values:
-        wanted, digits = _words(value), re.sub(r"\D", "", value)
+        words, digits = _words(value), re.sub(r"\D", "", value)
         for start, end in places:
             leaf = text[start:end]
-            if _is_part(leaf, wanted, digits):
+            if _is_part(leaf, words, digits):
                 yield start, end
             else:
-                for a, b in _runs(leaf, wanted):
+                for a, b in _runs(leaf, words):
                     yield start + a, start + b
 
 
@@ -108,9 +108,9 @@ def _runs(leaf: str, wanted: list[str]) -> Iterator[Place]:
     """Yield runs of at least two words that a value has in this order, too."""
     pairs = set(zip(wanted, wanted[1:], strict=False))
     words = [(m.group().casefold(), m.start(), m.end()) for m in _WORD.finditer(leaf)]
-    for one, other in zip(words, words[1:], strict=False):
-        if (one[0], other[0]) in pairs:
-            yield one[1], other[2]
+    for word, next_word in zip(words, words[1:], strict=False):
+        if (word[0], next_word[0]) in pairs:
+            yield word[1], next_word[2]
 
 
 def _words(text: str) -> list[str]:
@@ -186,8 +186,8 @@ class Redactor:
         waiting = work
         while waiting:
             self._look(waiting)
-            waiting = [one for one in waiting if one.mask(self.policy)]
-        return [self._done(one) for one in work]
+            waiting = [row for row in waiting if row.mask(self.policy)]
+        return [self._done(row) for row in work]
 
     def text(self, text: str) -> str:
         """Return a text with masks in it."""
@@ -195,13 +195,13 @@ class Redactor:
 
     def _look(self, work: Sequence["_Work"]) -> None:
         """Ask the detectors about all texts as they are now."""
-        pieces = [piece for one in work for piece in one.pieces()]
+        pieces = [piece for row in work for piece in row.pieces()]
         texts = [text for _, _, _, text in pieces]
-        for one in work:
-            one.found = [[] for _ in one.original]
-        for found in (detector.find(texts) for detector in self.detectors):
-            for (one, place, start, _), all_of_it in zip(pieces, found, strict=True):
-                one.found[place] += [
+        for row in work:
+            row.found = [[] for _ in row.original]
+        for findings in (detector.find(texts) for detector in self.detectors):
+            for (row, place, start, _), all_of_it in zip(pieces, findings, strict=True):
+                row.found[place] += [
                     Finding(x.start + start, x.end + start, x.kind, x.score, x.detector)
                     for x in all_of_it
                 ]
@@ -211,8 +211,10 @@ class Redactor:
         # Fields that are kept beside them are not what is trained on.
         count = len(texts) - len(one.point.fields)
         caught = self.conservative.every_text or any(MASK in text for text in texts[:count])
-        for now, found in ((one.original, one.first), (texts, one.found)):
-            caught = caught or any(self.conservative.taken(now[i], found[i]) for i in range(count))
+        for now, findings in ((one.original, one.first), (texts, one.found)):
+            caught = caught or any(
+                self.conservative.taken(now[i], findings[i]) for i in range(count)
+            )
         return Redacted(
             one.point.with_texts(texts),
             "private" if caught else "public",
@@ -243,7 +245,9 @@ class _Work:
         self.places = [()] * len(self.original)
 
     def texts(self) -> list[str]:
-        return [put_masks(text, at) for text, at in zip(self.original, self.places, strict=True)]
+        return [
+            put_masks(text, masks) for text, masks in zip(self.original, self.places, strict=True)
+        ]
 
     def pieces(self) -> Iterator[tuple["_Work", int, int, str]]:
         """Yield what detectors look at: itself, number of the text, first character, the piece."""
@@ -274,14 +278,14 @@ class _Work:
             before = list(self.places)
             values = [
                 text[a:b]
-                for text, at in zip(self.original, self.places, strict=True)
-                for a, b in at
+                for text, masks in zip(self.original, self.places, strict=True)
+                for a, b in masks
             ]
             for i, text in enumerate(self.texts()):
-                found = set(occurrences(text, values))
+                spans_of_text = set(occurrences(text, values))
                 if i == self._program:
-                    found.update(parts(text, leaves(text, self.point.language), values))
-                self._add(i, _united(text, found))
+                    spans_of_text.update(parts(text, leaves(text, self.point.language), values))
+                self._add(i, _united(text, spans_of_text))
             if self.places == before:
                 return
 
@@ -304,11 +308,11 @@ def _original(place: Place, places: Sequence[Place]) -> Place:
     start, end, shift = place[0], place[1], 0
     first, last = None, None
     for a, b in places:
-        at = a + shift
-        if first is None and start < at + len(MASK):
-            first = start - shift if start <= at else a
-        if last is None and end <= at + len(MASK):
-            last = end - shift if end <= at else b
+        mask_start = a + shift
+        if first is None and start < mask_start + len(MASK):
+            first = start - shift if start <= mask_start else a
+        if last is None and end <= mask_start + len(MASK):
+            last = end - shift if end <= mask_start else b
         shift += len(MASK) - (b - a)
     return (
         start - shift if first is None else first,

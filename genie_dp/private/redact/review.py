@@ -82,9 +82,9 @@ class Review:
         place = count if count < self.most else place
         if place >= self.most:
             return None
-        drawn = DrawnRow(sort, place, _shown(number, original, one, redactor))
-        self.put(drawn)
-        return drawn
+        row = DrawnRow(sort, place, _shown(number, original, one, redactor))
+        self.put(row)
+        return row
 
     def put(self, drawn: DrawnRow) -> None:
         """Put a row to its place."""
@@ -104,8 +104,8 @@ def _shown(number: int, original: Point, one: Redacted, redactor: Redactor) -> P
     return PageRow(
         number,
         tuple(
-            _pieces(text, places, found, redactor)
-            for text, places, found in zip(original.texts, one.places, one.found, strict=True)
+            _pieces(text, places, findings, redactor)
+            for text, places, findings in zip(original.texts, one.places, one.found, strict=True)
         ),
     )
 
@@ -116,8 +116,8 @@ def _pieces(
     """Return a text in pieces: masks, what the conservative policy takes, and the rest."""
     caught = () if redactor.conservative.every_text else redactor.conservative.taken(text, found)
     sorts = [""] * len(text)
-    for one in caught:
-        sorts[one.start : one.end] = ["caught"] * (one.end - one.start)
+    for finding in caught:
+        sorts[finding.start : finding.end] = ["caught"] * (finding.end - finding.start)
     ends = {0, len(text)}
     for start, end in places:
         sorts[start:end] = ["masked"] * (end - start)
@@ -132,10 +132,10 @@ def _pieces(
 
 def _why(start: int, end: int, found: Sequence[Finding]) -> str:
     best: dict[tuple[str, str], float] = {}
-    for one in found:
-        if one.start < end and start < one.end:
-            key = (one.kind, one.detector)
-            best[key] = max(one.score, best.get(key, 0.0))
+    for finding in found:
+        if finding.start < end and start < finding.end:
+            key = (finding.kind, finding.detector)
+            best[key] = max(finding.score, best.get(key, 0.0))
     ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{kind} {score:.2f} ({by})" for (kind, by), score in ranked) or "by its value"
 

@@ -49,13 +49,13 @@ def sentences(text: str) -> tuple[str, ...]:
         out.append(text[start : match.end(1)].strip())
         start = match.end()
     out.append(text[start:].strip())
-    return tuple(one for one in out if one)
+    return tuple(sentence for sentence in out if sentence)
 
 
 def _goes_on(before: str) -> bool:
     """Tell whether a full stop after this text belongs to its last word."""
-    found = _LAST_WORD.search(before)
-    word = found.group() if found else ""
+    match = _LAST_WORD.search(before)
+    word = match.group() if match else ""
     return word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isalpha())
 
 
@@ -146,13 +146,13 @@ class Point:
 
     def with_texts(self, texts: Sequence[str]) -> "Point":
         """Return the same with other texts, in the order of `texts`."""
-        at = 1 if self.program is None else 2
+        first_field = 1 if self.program is None else 2
         names = [name for name, _ in self.fields]
         return replace(
             self,
             utterance=texts[0],
             program=None if self.program is None else texts[1],
-            fields=tuple(zip(names, texts[at:], strict=True)),
+            fields=tuple(zip(names, texts[first_field:], strict=True)),
         )
 
     @property
@@ -249,11 +249,11 @@ class PointReader:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            found = parse(line)
-            if isinstance(found, Point):
-                yield found
+            result = parse(line)
+            if isinstance(result, Point):
+                yield result
             else:
-                problems.append(self._problem(number, *found))
+                problems.append(self._problem(number, *result))
             if len(problems) >= MOST:
                 return
 

@@ -109,8 +109,8 @@ def email(rng: Random, lists: Lists) -> str:
     name = rng.choice((f"{first}.{last}", f"{first}{last}", f"{first[0]}{last}", f"{first}_{last}"))
     name += rng.choice(("", "", _digits(rng, 2)))
     site = rng.choice(("example", "mail", "post", last, "webmail"))
-    at, dot = rng.choice((("@", "."), ("@", "."), (" @ ", " . "), (" at ", " dot ")))
-    return f"{name}{at}{site}{dot}{rng.choice(('com', 'org', 'net'))}"
+    sign, dot = rng.choice((("@", "."), ("@", "."), (" @ ", " . "), (" at ", " dot ")))
+    return f"{name}{sign}{site}{dot}{rng.choice(('com', 'org', 'net'))}"
 
 
 def card(rng: Random, lists: Lists) -> str:
@@ -210,7 +210,7 @@ class Frames:
         Raises:
             GenieError: a place names no list and no kind (E011), or there are no frames.
         """
-        known = {*lists, *MAKERS}
+        names = {*lists, *MAKERS}
         out, problems = [], []
         for number, line in enumerate(text.split("\n"), 1):
             if not line.strip() or line.startswith("#"):
@@ -218,9 +218,9 @@ class Frames:
             weight, frame = m.groups() if (m := _WEIGHT.match(line)) else ("1", line)
             out += [frame.strip()] * int(weight)
             for place in _VALUE.finditer(line):
-                if place[2] not in known:
+                if place[2] not in names:
                     span = Span(file, number, place.start() + 1, number, place.end() + 1)
-                    hint = f"known are {', '.join(sorted(known))}"
+                    hint = f"known are {', '.join(sorted(names))}"
                     message = f"no values of {place[2]!r} are known"
                     problems.append(Problem("E011", message, span, hint))
         if not out:
@@ -268,17 +268,17 @@ def make_sentences(frames: Frames, lists: Lists, count: int, *, seed: int) -> It
 def _made(frame: str, lists: Lists, rng: Random) -> Labelled:
     frame = _CHOICE.sub(lambda m: _chosen(m[1], rng), frame)
     parts: list[str] = []
-    spans, at, length = [], 0, 0
+    spans, position, length = [], 0, 0
     for match in _VALUE.finditer(frame):
-        parts.append(frame[at : match.start()])
+        parts.append(frame[position : match.start()])
         length += len(parts[-1])
         value = _value(match[2], lists, rng)
         if not match[1]:
             spans.append((length, length + len(value), match[2]))
         parts.append(value)
         length += len(value)
-        at = match.end()
-    text = "".join([*parts, frame[at:]])
+        position = match.end()
+    text = "".join([*parts, frame[position:]])
     roll = rng.random()
     if roll < 0.4:
         text = text.lower()
@@ -296,14 +296,14 @@ def _chosen(inside: str, rng: Random) -> str:
 
 def _without_double_space(text: str, spans: list[tuple[int, int, str]]) -> Labelled:
     """Return the text without the gaps that choices left, and its spans."""
-    kept = [
+    places = [
         i
         for i, sign in enumerate(text)
         if sign != " " or (0 < i < len(text) - 1 and text[i - 1] != " " and text[i + 1] not in ".")
     ]
-    moved = {old: new for new, old in enumerate(kept)}
+    moved = {old: new for new, old in enumerate(places)}
     return Labelled(
-        "".join(text[i] for i in kept),
+        "".join(text[i] for i in places),
         tuple((moved[a], moved[b - 1] + 1, kind) for a, b, kind in spans),
     )
 
@@ -335,14 +335,14 @@ def read_labelled(path: Path) -> list[Labelled]:
     """
     try:
         with path.open("rb") as lines:
-            found = list(_labelled(lines, str(path)))
+            results = list(_labelled(lines, str(path)))
     except OSError as error:
         raise GenieError(Problem("E008", f"cannot read {path}: {error.strerror}")) from None
-    problems = [one for one in found if isinstance(one, Problem)]
-    if problems or not found:
-        del found
+    problems = [result for result in results if isinstance(result, Problem)]
+    if problems or not results:
+        del results
         raise GenieError(problems[:MOST] or Problem("E014", f"{path} holds no rows"))
-    return [one for one in found if isinstance(one, Labelled)]
+    return [result for result in results if isinstance(result, Labelled)]
 
 
 def _labelled(lines: Iterable[bytes], file: str) -> Iterator[Labelled | Problem]:

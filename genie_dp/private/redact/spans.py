@@ -117,7 +117,7 @@ def merge_findings(text: str, found: Iterable[Finding]) -> tuple[Place, ...]:
     ((3, 14),)
     """
     pieces = sorted(
-        [(one.start, one.end, one.kind) for one in found]
+        [(finding.start, finding.end, finding.kind) for finding in found]
         + [(start, end, "") for start, end in masks(text)]
     )
     out: list[tuple[int, int, str]] = []
@@ -159,8 +159,8 @@ def put_masks(text: str, places: Sequence[Place]) -> str:
     >>> put_masks("call 555 now", [(5, 8)])
     'call <MASK> now'
     """
-    parts, at = [], 0
+    parts, position = [], 0
     for start, end in places:
-        parts += [text[at:start], MASK]
-        at = end
-    return "".join([*parts, text[at:]])
+        parts += [text[position:start], MASK]
+        position = end
+    return "".join([*parts, text[position:]])

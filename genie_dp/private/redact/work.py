@@ -92,11 +92,11 @@ def open_work(path: Path, settings: dict[str, Any], later: Later) -> RedactionWo
         temporary.replace(path / _LATER)
     last = last_line(path / "journal.jsonl") or _NOTHING
     rows = open_cut(path / "rows", last["bytes"])
-    shown = open_cut(path / "shown.jsonl", last["shown"])
+    review_rows = open_cut(path / "shown.jsonl", last["shown"])
     journal = open(path / "journal.jsonl", "ab")  # noqa: SIM115 - closed by RedactionWork.close
     review = _read_review(path / "shown.jsonl", settings["review"], last["seen"])
     counts = Counter(last["counts"])
-    return RedactionWork(path, rows, shown, journal, last["done"], counts, review, later)
+    return RedactionWork(path, rows, review_rows, journal, last["done"], counts, review, later)
 
 
 def _read_review(shown: Path, settings: Mapping[str, int], seen: Mapping[str, int]) -> Review:

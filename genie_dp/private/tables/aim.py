@@ -297,7 +297,7 @@ def confirm_parts(measurements: Sequence[Measurement], most: int) -> ConfirmedPa
             values[place].update(np.flatnonzero(sums > least).tolist())
         if is_pair and _is_dependent(counts, measured.deviation, each):
             together[measured.clique] = None
-    places = {place: tuple(sorted(found)) for place, found in values.items()}
+    places = {place: tuple(sorted(values_of_column)) for place, values_of_column in values.items()}
     return ConfirmedParts(places, tuple(together), max(most, len(measurements)))
 
 

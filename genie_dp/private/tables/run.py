@@ -294,8 +294,8 @@ def release_table(
         ],
         "confirmed": {
             "values": {
-                schema.names[place]: [schema.columns[place].values[at] for at in found]
-                for place, found in sorted(confirmed.values.items())
+                schema.names[place]: [schema.columns[place].values[value] for value in values]
+                for place, values in sorted(confirmed.values.items())
             },
             "pairs": [[schema.names[place] for place in pair] for pair in confirmed.pairs],
             "looked_at": confirmed.looked_at,

@@ -171,13 +171,13 @@ def describe_table(table: SyntheticTable, *, values: int = MOST_VALUES) -> Itera
         shares = table.marginal([column.name])
         order = np.argsort(-shares, kind="stable").tolist()
         certain = confirmed["values"][column.name] if confirmed else column.values
-        shown = [place for place in order if column.values[place] in certain][:values]
-        for place in shown:
+        top = [place for place in order if column.values[place] in certain][:values]
+        for place in top:
             yield f"{100 * shares[place]:>6.1f} %  {column.values[place]}"
-        if len(order) > len(shown):
-            rest = 100 * (1 - shares[shown].sum())
-            noise = ", of which noise may have made any" if len(shown) == len(certain) else ""
-            yield f"{rest:>6.1f} %  in {len(order) - len(shown):,} others{noise}"
+        if len(order) > len(top):
+            rest = 100 * (1 - shares[top].sum())
+            noise = ", of which noise may have made any" if len(top) == len(certain) else ""
+            yield f"{rest:>6.1f} %  in {len(order) - len(top):,} others{noise}"
     yield from _describe_dependences(table)
 
 

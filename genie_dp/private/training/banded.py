@@ -48,16 +48,16 @@ def best_matrix(target: NDArray[np.float64], bands: int) -> NDArray[np.float64]:
     free = (below * 0.5 / ages.clamp(min=1).sqrt()).requires_grad_()
 
     def matrix() -> torch.Tensor:
-        found = torch.eye(steps, dtype=torch.float64) + free * below
-        normed: torch.Tensor = found / found.norm(dim=0, keepdim=True)
+        columns = torch.eye(steps, dtype=torch.float64) + free * below
+        normed: torch.Tensor = columns / columns.norm(dim=0, keepdim=True)
         return normed
 
     search = torch.optim.LBFGS([free], max_iter=200, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         search.zero_grad()
-        left = torch.linalg.solve_triangular(matrix(), goal, upper=False, left=False)
-        noise: torch.Tensor = left.square().sum().log()
+        noisy = torch.linalg.solve_triangular(matrix(), goal, upper=False, left=False)
+        noise: torch.Tensor = noisy.square().sum().log()
         noise.backward()
         return noise
 
@@ -80,8 +80,8 @@ def noise_left(target: NDArray[np.float64], matrix: NDArray[np.float64]) -> floa
     >>> [round(noise_left(target, matrix), 2) for matrix in (np.eye(4), best_matrix(target, 4))]
     [1.0, 0.83]
     """
-    left = np.linalg.norm(target @ np.linalg.inv(matrix))
-    return float(left / np.linalg.norm(target))
+    noisy = np.linalg.norm(target @ np.linalg.inv(matrix))
+    return float(noisy / np.linalg.norm(target))
 
 
 class BandedNoise:

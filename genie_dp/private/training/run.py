@@ -193,8 +193,8 @@ def groups_of(units: Iterable[Sequence[Any]], bands: int) -> list[list[Sequence[
     """
     groups: list[list[Sequence[Any]]] = [[] for _ in range(bands)]
     for unit in units:
-        said = repr(sorted(tuple(row.tokens) for row in unit)).encode()
-        groups[int.from_bytes(hashlib.sha256(said).digest()[:8]) % bands].append(unit)
+        sequences = repr(sorted(tuple(row.tokens) for row in unit)).encode()
+        groups[int.from_bytes(hashlib.sha256(sequences).digest()[:8]) % bands].append(unit)
     return groups
 
 

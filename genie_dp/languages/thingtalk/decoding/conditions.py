@@ -270,15 +270,15 @@ def computable(catalogue: Catalogue, fields: ScopeNames) -> frozenset[str]:
 
 def computed_of(fields: ScopeNames, operator: str) -> dict[str, Type]:
     """Return token -> type of the value that an operator computes of each field that it takes."""
-    found: dict[str, Type] = {}
+    types_of_names: dict[str, Type] = {}
     for name, type_ in fields.types.items():
         types = [type_, LOCATION] if operator == "distance" else [type_]
         result = computed_type(operator, types)
         if operator not in COMPUTATIONS and operand_type(operator, type_) is not None:
             result = BOOLEAN
         if result is not None:
-            found[fields.tokens[name]] = result
-    return found
+            types_of_names[fields.tokens[name]] = result
+    return types_of_names
 
 
 def computed(of: ConditionScope, operator: str) -> tuple[Frame, ...]:

@@ -74,8 +74,8 @@ def _kept(selection: Selection) -> Frame:
     """
     of, need, fields = selection.of, selection.need, selection.of.fields
     automaton, chosen = of.catalogue.automaton, dict(selection.outputs)
-    found = {n for n in fields.types if n > selection.last} if need is None else {need.name}
-    names = {fields.tokens[name]: name for name in found - chosen.keys()}
+    fields_left = {n for n in fields.types if n > selection.last} if need is None else {need.name}
+    names = {fields.tokens[name]: name for name in fields_left - chosen.keys()}
     fixed = frozenset(names)
     if need is None and not selection.last:
         fixed |= {
