@@ -93,13 +93,13 @@ class _CopiedOnce:
 
     def __init__(self, prefix: Prefix, left: Counter[str], kept: "_Kept"):
         self.prefix, self._left, self._kept = prefix, left, kept
-        self.allowed = self._allowed(prefix.allowed)
+        self.allowed = self._restrict(prefix.allowed)
 
     @property
     def is_closing(self) -> bool:
         return self.prefix.is_closing
 
-    def _allowed(self, plain: Allowed) -> Allowed:
+    def _restrict(self, plain: Allowed) -> Allowed:
         copied = frozenset(word for word in plain.copied if self._left[word] > 0)
         if copied == plain.copied or not (copied or plain.fixed or plain.end):
             return plain

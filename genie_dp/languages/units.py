@@ -184,7 +184,7 @@ ALWAYS_READ = frozenset(
 )
 
 
-def _shipped() -> Units:
+def _read_shipped() -> Units:
     """Return the units of `units.tsv`, with their English words."""
     english = words_of(DEFAULT)
     names = [
@@ -225,7 +225,7 @@ def _decimal(text: str) -> Decimal:
     return Decimal(above) / Decimal(below) if below else Decimal(above)
 
 
-SHIPPED = _shipped()
+SHIPPED = _read_shipped()
 # Word or sign -> the unit that it names; of several the first.
 UNIT_NAMES = {
     name: unit.name

@@ -195,7 +195,7 @@ class Ledger:
         Raises:
             GenieError: past the budget (B023), and whatever `genie-dp private prior` refuses.
         """
-        functions = library_from(_named(library), language=language)
+        functions = library_from(_require_library(library), language=language)
         settings |= {
             "library": functions,
             "language": language or functions.language,
@@ -247,7 +247,7 @@ class Ledger:
         from genie_dp.private.generators.rows import use_parser
         from genie_dp.private.generators.run import GeneratorTraining
 
-        functions = library_from(_named(library), language=language)
+        functions = library_from(_require_library(library), language=language)
         inputs = {
             "kind": kind,
             "library": functions,
@@ -369,7 +369,7 @@ class Ledger:
             grammar = grammar.grammar_files
         known_library = None
         if config.needs_library:
-            known_library = library_from(_named(library), language=language)
+            known_library = library_from(_require_library(library), language=language)
         name = language or (known_library.language if known_library else DEFAULT_LANGUAGE)
 
         def release(folder: Path) -> "EvolutionResult":
@@ -622,7 +622,7 @@ def _existing_rows(rows: str | Path) -> Path:
     return Path(rows)
 
 
-def _named(library: Library | Paths | None) -> Library | Paths:
+def _require_library(library: Library | Paths | None) -> Library | Paths:
     """Return a library that was named; nothing is spent on functions that nobody chose (F002)."""
     if library is None:
         message = "expected a library, whose functions are learned of, got none"

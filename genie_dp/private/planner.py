@@ -226,11 +226,11 @@ def make_plan(config: Planning) -> PrivatePlan:
     if config.kind == "one-stage":
         banded = best_training(config, speed, near=best.steps, is_banded=True)
         bought[f"--bands {banded.bands}"] = banded
-    bought[f"--tune, {TRIALS_MEAN:g} trials on average"] = _tuned(config, speed, best)
+    bought[f"--tune, {TRIALS_MEAN:g} trials on average"] = _plan_tuned(config, speed, best)
     return PrivatePlan(config, speed, best, bought)
 
 
-def _tuned(config: Planning, speed: Speed, best: PlannedTraining) -> PlannedTraining:
+def _plan_tuned(config: Planning, speed: Speed, best: PlannedTraining) -> PlannedTraining:
     """Return a training like it whose settings are chosen by trials (`generators.selection`)."""
     about = config.estimated_units * (1 - HELD_OUT)
     rate = min(1.0, best.batch / about)

@@ -356,7 +356,7 @@ class _BodyCompiler:
         for step in tree.steps:
             plans.append([self.part(part, tuple(earlier)) for part in step])
             earlier += [part.name if isinstance(part, ast.Call) else "" for part in step]
-        return PROGRAM, _joined(plans, self.refused, first.span)
+        return PROGRAM, _join_parts(plans, self.refused, first.span)
 
     def part(self, part: ast.Call | ast.Hole, earlier: tuple[str, ...]) -> "_Part":
         if isinstance(part, ast.Call):
@@ -387,7 +387,7 @@ class _BodyCompiler:
             (argument_head(argument.name), self.argument(argument, tool))
             for argument in canonical_call(call, tool).arguments
         ]
-        text_of, names = _bracketed(head(call.name), arguments, ")"), (call.name,)
+        text_of, names = _plan_brackets(head(call.name), arguments, ")"), (call.name,)
         refused_results = self.results(call, tool) if _has_results(call) and not is_known else None
 
         def plan(
@@ -455,7 +455,7 @@ class _BodyCompiler:
             case ast.Hole():
                 return self.hole(value, type_, name, owner)
             case ast.Array(items) if type_ is not None and type_.sort == "array":
-                return _bracketed(
+                return _plan_brackets(
                     "[", [("", self.value(i, type_.item, name, owner)) for i in items], "]"
                 )
             case ast.Record(fields) if type_ is not None and type_.sort == "object":
@@ -472,7 +472,7 @@ class _BodyCompiler:
             inner = declared.type if declared is not None else type_.others
             plan = self.value(part.value, inner, f"{name}.{part.name}", owner)
             parts.append((argument_head(part.name), _unless(plan, _left_out(declared))))
-        return _bracketed("{", parts, "}")
+        return _plan_brackets("{", parts, "}")
 
     def untyped(
         self, value: ast.Value, type_: ValueType | None, name: str, owner: str
@@ -495,7 +495,7 @@ class _BodyCompiler:
         if key not in self.holes or key in self.types:
             self.fills.setdefault(key, owner)
         if key not in self.holes and key not in self.types and type_ is not None:
-            spoken = _spoken(type_)
+            spoken = _find_spoken_type(type_)
             if spoken is not None:
                 self.types[key] = spoken
             else:
@@ -560,7 +560,7 @@ def _unless(plan: ValuePlan, left_out: Collection[str]) -> ValuePlan:
     return unless_default
 
 
-def _bracketed(opening: str, parts: Sequence[tuple[str, ValuePlan]], closing: str) -> ValuePlan:
+def _plan_brackets(opening: str, parts: Sequence[tuple[str, ValuePlan]], closing: str) -> ValuePlan:
     def plan(children: Children) -> str | None:
         words = [opening]
         for before, part in parts:
@@ -574,10 +574,10 @@ def _bracketed(opening: str, parts: Sequence[tuple[str, ValuePlan]], closing: st
     return plan
 
 
-def _spoken(type_: ValueType) -> ty.Type | None:
+def _find_spoken_type(type_: ValueType) -> ty.Type | None:
     """Return the type whose constants people say for a parameter; None where there are none."""
     if type_.sort == "union":
-        options = map(_spoken, type_.options)
+        options = map(_find_spoken_type, type_.options)
         return next((spoken for spoken in options if spoken is not None), None)
     if type_.sort == "any":
         return ty.STRING
@@ -594,7 +594,7 @@ class _Part:
     is_child: bool
 
 
-def _joined(
+def _join_parts(
     plans: Sequence[Sequence[_Part]], refused: Counter[Problem], span: Any
 ) -> Callable[[Children], "ProgramValue | None"]:
     """Return what puts calls and children of calls together."""

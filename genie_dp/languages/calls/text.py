@@ -536,9 +536,9 @@ def value_tokens(value: ast.Value) -> str:
     """Return the tokens of a value."""
     match value:
         case ast.Text(text):
-            return _quoted(text)
+            return _quote_words(text)
         case ast.Name(words, kind):
-            return f"{_quoted(words)} ^^{kind}"
+            return f"{_quote_words(words)} ^^{kind}"
         case ast.Symbol(name):
             return symbol_token(name)
         case ast.Reference():
@@ -551,7 +551,7 @@ def value_tokens(value: ast.Value) -> str:
             return leaf_text(value)
 
 
-def _quoted(text: str) -> str:
+def _quote_words(text: str) -> str:
     return " ".join(['"', *([escape_word(w) for w in text.split(" ")] if text else ()), '"'])
 
 

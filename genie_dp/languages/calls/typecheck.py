@@ -360,7 +360,7 @@ def sharpen(value: ast.Value, type_: ValueType | None) -> ast.Value:
     Fields of objects are sorted, those that are as by default left out.
     """
     if type_ is None:
-        return _sorted(value)
+        return _sort_fields(value)
     match value:
         case ast.Array(items) if type_.sort == "array":
             return replace(value, items=tuple([sharpen(item, type_.item) for item in items]))
@@ -370,9 +370,9 @@ def sharpen(value: ast.Value, type_: ValueType | None) -> ast.Value:
             for option in type_.options:
                 if not any(True for _ in misfits(value, option, "")):
                     return sharpen(value, option)
-            return _sorted(value)
+            return _sort_fields(value)
         case ast.Text(text) | ast.Symbol(text) if type_.sort == "enum":
-            return _listed(value, text, type_)
+            return _choose_listed(value, text, type_)
         case ast.Number() | ast.Flag() if type_.sort == "enum":
             return next((v for v in type_.values if v == value), value)
         case ast.Text(text) if type_.sort == "text" and type_.type != ty.STRING:
@@ -380,25 +380,25 @@ def sharpen(value: ast.Value, type_: ValueType | None) -> ast.Value:
         case ast.Moment("date", text) if type_.has_clock and "T" not in text:
             return replace(value, text=f"{text}T00:00:00")
         case ast.Array() | ast.Record():
-            return _sorted(value)
+            return _sort_fields(value)
         case _:
             return value
 
 
-def _sorted(value: ast.Value) -> ast.Value:
+def _sort_fields(value: ast.Value) -> ast.Value:
     match value:
         case ast.Array(items):
-            return replace(value, items=tuple(map(_sorted, items)))
+            return replace(value, items=tuple(map(_sort_fields, items)))
         case ast.Record(fields):
             sorted_fields = sorted(fields, key=lambda part: part.name)
             return replace(
-                value, fields=tuple(replace(p, value=_sorted(p.value)) for p in sorted_fields)
+                value, fields=tuple(replace(p, value=_sort_fields(p.value)) for p in sorted_fields)
             )
         case _:
             return value
 
 
-def _listed(value: ast.Text | ast.Symbol, text: str, type_: ValueType) -> ast.Value:
+def _choose_listed(value: ast.Text | ast.Symbol, text: str, type_: ValueType) -> ast.Value:
     symbol = ast.Symbol(text, value.span)
     if symbol in type_.values:
         return symbol

@@ -141,7 +141,7 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
             case [first, *_]:
                 problems.append(_unknown_statement(first, words[0][1]))
     types = (sx.TYPES.keys() - {"String", "Number"}) | names.keys()
-    signatures = {name: _typed(elements, types) for name, elements in signatures.items()}
+    signatures = {name: _type_elements(elements, types) for name, elements in signatures.items()}
     problems.extend(_find_undeclared(programs, held, signatures))
     if problems:
         raise GenieError(problems, sources={file: text})
@@ -158,7 +158,7 @@ _FORMS = "unordered A B; set A; apply call; node A = (B)? Date*; program (A); en
 _Word = tuple[str, Span]
 
 
-def _typed(elements: Sequence[Element], types: Container[str]) -> tuple[Element, ...]:
+def _type_elements(elements: Sequence[Element], types: Container[str]) -> tuple[Element, ...]:
     """Return elements with the names of types as sorts of literals."""
     return tuple(
         replace(e, sorts=frozenset(f"#{s}" if s in types else s for s in e.sorts)) for e in elements

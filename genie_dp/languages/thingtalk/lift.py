@@ -293,13 +293,13 @@ class Lifter:
                 field = self.type_parameter(value.state.function, name, node) if name else ""
                 return values.aggregate(value, operator, field)
             case ast.Projection() | ast.Sort() | ast.Slice():
-                return self._wrapped(node, opened)
+                return self._wrap_query(node, opened)
             case ast.Hole():
                 raise TypeError("a hole is no whole tree")
             case _:
                 assert_never(node)
 
-    def _wrapped(
+    def _wrap_query(
         self, node: ast.Projection | ast.Sort | ast.Slice, opened: Open
     ) -> values.QueryValue | None:
         value = self.query(node.query, opened)

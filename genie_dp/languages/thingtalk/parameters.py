@@ -136,9 +136,9 @@ class _Parts:
         match node:
             case tt.Call(_, _, args):
                 self._note_required(node)
-                return replace(node, args=self._kept(args))
+                return replace(node, args=self._keep_arguments(args))
             case tt.Selector(_, attributes):
-                return replace(node, attributes=self._kept(attributes))
+                return replace(node, attributes=self._keep_arguments(attributes))
             case tt.Filter(inner, predicate) | tt.StreamFilter(inner, predicate):
                 rest = self._clauses(predicate)
                 return inner if rest is None else replace(node, predicate=rest)
@@ -150,7 +150,7 @@ class _Parts:
             case _:
                 return node
 
-    def _kept(self, args: tuple[tt.Arg, ...]) -> tuple[tt.Arg, ...]:
+    def _keep_arguments(self, args: tuple[tt.Arg, ...]) -> tuple[tt.Arg, ...]:
         return tuple(arg for arg in args if not self.used(arg) & self.absent)
 
     def _note_required(self, call: tt.Call) -> None:

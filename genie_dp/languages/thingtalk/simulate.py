@@ -181,9 +181,9 @@ def _rows(query: tt.Query, step: Step, scope: Row, passed: Row) -> Rows:
             return _aggregate(operator, values, len(rows))
         case tt.Projection(inner):
             rows = _rows(inner, step, scope, passed)
-            return [_projected(query, r, {**scope, **r}, step) for r in rows]
+            return [_project_row(query, r, {**scope, **r}, step) for r in rows]
         case tt.Sort(inner):
-            return _sorted(query, _rows(inner, step, scope, passed), scope, step)
+            return _sort_rows(query, _rows(inner, step, scope, passed), scope, step)
         case tt.Slice(inner, start, end):
             first = _place(start, scope, step)
             last = first if end is None else _place(end, scope, step)
@@ -194,7 +194,7 @@ def _rows(query: tt.Query, step: Step, scope: Row, passed: Row) -> Rows:
             assert_never(query)
 
 
-def _sorted(query: tt.Sort, rows: Rows, scope: Row, step: Step) -> Rows:
+def _sort_rows(query: tt.Sort, rows: Rows, scope: Row, step: Step) -> Rows:
     keys = [operators.evaluate(query.key, {**scope, **row}, step.moment) for row in rows]
     by_key = cmp_to_key(operators.order)
     pairs = zip(map(by_key, keys), rows, strict=True)
@@ -269,7 +269,9 @@ def _aggregate(operator: str, values: list[tt.Value], count: int) -> Rows:
     return [{operator: operators.total(operator, values)}] if values else []
 
 
-def _projected(projection: tt.Projection, row: Row, scope: Row, step: Step) -> dict[str, tt.Value]:
+def _project_row(
+    projection: tt.Projection, row: Row, scope: Row, step: Step
+) -> dict[str, tt.Value]:
     values = dict(row) if projection.keeps_all else {}
     for value in projection.values:
         values[tt.computed_name(value)] = operators.evaluate(value, scope, step.moment)

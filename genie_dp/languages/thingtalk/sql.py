@@ -73,7 +73,7 @@ class Database:
             raise GenieError(problems)
 
     def _lacks(self, function: str, place: Place) -> Iterator[Problem]:
-        rows = self.connection.execute(f"PRAGMA table_info({_quoted(place.table)})").fetchall()
+        rows = self.connection.execute(f"PRAGMA table_info({_quote(place.table)})").fetchall()
         columns = [row[1] for row in rows]
         if not columns:
             yield Problem("N043", f"there is no table {place.table!r}, which has {function}")
@@ -95,11 +95,11 @@ class Database:
         """
         rule = program.rules[0]
         if len(program.rules) > 1 or rule.stream is not None or rule.query is None:
-            raise _unanswered("a rule that waits, or several", rule)
+            raise _unanswered_error("a rule that waits, or several", rule)
         select = self.select(rule.query, now)
         names = [name for name in select.columns if not name.startswith((_INPUT, ORDER))]
-        columns = ", ".join(map(_quoted, names))
-        text = f"SELECT {columns} FROM ({select.text}) ORDER BY {_quoted(ORDER)}"
+        columns = ", ".join(map(_quote, names))
+        text = f"SELECT {columns} FROM ({select.text}) ORDER BY {_quote(ORDER)}"
         try:
             rows = self.connection.execute(text, select.values).fetchall()
         except sqlite3.Error as error:  # locked, or a list that is no JSON
@@ -175,11 +175,11 @@ class _Value:
 _Scope = Mapping[str, _Value]
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _unanswered(what: str, node: Any) -> GenieError:
+def _unanswered_error(what: str, node: Any) -> GenieError:
     message = f"{what} cannot be answered from a database"
     return GenieError(Problem("C007", message, getattr(node, "span", None)))
 
@@ -215,7 +215,7 @@ class _Writer:
             case tt.Slice(inner, start, end):
                 return self._slice(self.select(inner, outer), start, end)
             case tt.Hole():
-                raise _unanswered("a template", query)
+                raise _unanswered_error("a template", query)
             case _:
                 assert_never(query)
 
@@ -223,7 +223,7 @@ class _Writer:
         signature = self.library.function(call.selector.class_name, call.function)
         place = self.places.get(qualify(call))
         if signature is None or place is None or call.selector.attributes:
-            raise _unanswered(qualify(call), call)
+            raise _unanswered_error(qualify(call), call)
         alias, columns, parts = self.alias(), {}, []
         for parameter in signature.parameters:
             column = place.columns.get(parameter.name)
@@ -231,15 +231,15 @@ class _Writer:
                 continue
             name = (_INPUT if parameter.is_input else "") + parameter.name
             columns[name] = parameter.type
-            parts.append(f"{alias}.{_quoted(column)} AS {_quoted(name)}")
-        parts.append(f"ROW_NUMBER() OVER () AS {_quoted(ORDER)}")
-        text = f"SELECT {', '.join(parts)} FROM {_quoted(place.table)} AS {alias}"
+            parts.append(f"{alias}.{_quote(column)} AS {_quote(name)}")
+        parts.append(f"ROW_NUMBER() OVER () AS {_quote(ORDER)}")
+        text = f"SELECT {', '.join(parts)} FROM {_quote(place.table)} AS {alias}"
         select = Select(text, (), columns)
         for arg in call.args:
             if isinstance(arg.value, tt.Undefined):
                 continue
             if _INPUT + arg.name not in columns:
-                raise _unanswered(f"the input {arg.name} of {qualify(call)}", call)
+                raise _unanswered_error(f"the input {arg.name} of {qualify(call)}", call)
             source, scope = self._from(select)
             input_ = self.value(arg.value, outer)
             condition, values = self.compared(scope[_INPUT + arg.name], "==", input_)
@@ -251,8 +251,7 @@ class _Writer:
         """Return the FROM of a select, and what its columns are called there."""
         alias = self.alias()
         scope = {
-            name: _Value(f"{alias}.{_quoted(name)}", type_)
-            for name, type_ in select.columns.items()
+            name: _Value(f"{alias}.{_quote(name)}", type_) for name, type_ in select.columns.items()
         }
         return f"({select.text}) AS {alias}", scope
 
@@ -274,14 +273,14 @@ class _Writer:
         values: tuple[Any, ...] = ()
         for arg in (*passed, *query.passing):
             if _INPUT + arg.name not in there:
-                raise _unanswered(f"the input {arg.name}", query)
+                raise _unanswered_error(f"the input {arg.name}", query)
             input_ = self.value(arg.value, {**outer, **here})
             text, more = self.compared(there[_INPUT + arg.name], "==", input_)
             conditions.append(text)
             values += more
-        parts = [f"{v.text} AS {_quoted(n)}" for n, v in {**here, **there}.items()]
-        places = ", ".join(f"{t.rpartition(' ')[2]}.{_quoted(ORDER)}" for t in (first, second))
-        parts.append(f"ROW_NUMBER() OVER (ORDER BY {places}) AS {_quoted(ORDER)}")
+        parts = [f"{v.text} AS {_quote(n)}" for n, v in {**here, **there}.items()]
+        places = ", ".join(f"{t.rpartition(' ')[2]}.{_quote(ORDER)}" for t in (first, second))
+        parts.append(f"ROW_NUMBER() OVER (ORDER BY {places}) AS {_quote(ORDER)}")
         where = " AND ".join(conditions) or "1"
         text = f"SELECT {', '.join(parts)} FROM {first}, {second} WHERE {where}"
         columns = {**left.columns, **right.columns}
@@ -294,13 +293,13 @@ class _Writer:
         self, operator: str, name: str | None, select: Select, node: tt.Aggregate
     ) -> Select:
         source, scope = self._from(select)
-        order = f"1 AS {_quoted(ORDER)}"
+        order = f"1 AS {_quote(ORDER)}"
         if operator == "count":
             text = f'SELECT COUNT(*) AS "count", {order} FROM {source}'
             return Select(text, select.values, {"count": ty.NUMBER})
-        value = self._named(name or "", scope, node)
+        value = self._find_column(name or "", scope, node)
         text = (
-            f"SELECT {operator.upper()}({_amount(value.text)}) AS {_quoted(operator)}, {order} "
+            f"SELECT {operator.upper()}({_amount(value.text)}) AS {_quote(operator)}, {order} "
             f"FROM {source} HAVING COUNT(*) > 0"
         )
         return Select(text, select.values, {operator: value.type})
@@ -311,8 +310,8 @@ class _Writer:
         outputs = dict(scope) if query.keeps_all else {}
         for value in query.values:
             outputs[tt.computed_name(value)] = self.value(value, {**outer, **scope})
-        parts = [f"{value.text} AS {_quoted(name)}" for name, value in outputs.items()]
-        parts.append(_quoted(ORDER))
+        parts = [f"{value.text} AS {_quote(name)}" for name, value in outputs.items()]
+        parts.append(_quote(ORDER))
         values = tuple(v for value in outputs.values() for v in value.values)
         columns = {name: value.type for name, value in outputs.items()}
         return Select(f"SELECT {', '.join(parts)} FROM {source}", values + select.values, columns)
@@ -322,25 +321,25 @@ class _Writer:
         source, scope = self._from(select)
         key = self.ready(self.value(query.key, {**outer, **scope}))
         direction = "DESC" if query.direction == "desc" else "ASC"
-        place = f"ROW_NUMBER() OVER (ORDER BY {key.text} {direction}, {_quoted(ORDER)})"
+        place = f"ROW_NUMBER() OVER (ORDER BY {key.text} {direction}, {_quote(ORDER)})"
         return self._with_order(select, source, place, key.values)
 
     def _slice(self, select: Select, start: tt.Value, end: tt.Value | None) -> Select:
         source, _ = self._from(select)
-        place = f"ROW_NUMBER() OVER (ORDER BY {_quoted(ORDER)})"
+        place = f"ROW_NUMBER() OVER (ORDER BY {_quote(ORDER)})"
         counted = self._with_order(select, source, place, ())
         first = operators.evaluate(start, {}, self.moment)
         last = first if end is None else operators.evaluate(end, {}, self.moment)
         numbers = [v.value for v in (first, last) if isinstance(v, tt.NumberValue)]
         if len(numbers) != 2:
-            raise _unanswered("a place that is no number", start)
-        text = f"SELECT * FROM ({counted.text}) WHERE {_quoted(ORDER)} BETWEEN ? AND ?"
+            raise _unanswered_error("a place that is no number", start)
+        text = f"SELECT * FROM ({counted.text}) WHERE {_quote(ORDER)} BETWEEN ? AND ?"
         return replace(counted, text=text, values=(*counted.values, *map(int, numbers)))
 
     def _with_order(
         self, select: Select, source: str, place: str, values: tuple[Any, ...]
     ) -> Select:
-        parts = [*map(_quoted, select.columns), f"{place} AS {_quoted(ORDER)}"]
+        parts = [*map(_quote, select.columns), f"{place} AS {_quote(ORDER)}"]
         text = f"SELECT {', '.join(parts)} FROM {source}"
         return Select(text, values + select.values, select.columns)
 
@@ -362,7 +361,7 @@ class _Writer:
                 text = between.join(text for text, _ in parts)
                 return f"({text})", tuple(v for _, values in parts for v in values)
             case tt.Atom(name, operator, value):
-                left = self._named(name, scope, predicate)
+                left = self._find_column(name, scope, predicate)
                 return self.compared(left, operator, self.value(value, scope))
             case tt.Comparison(computed, operator, value):
                 left = self.value(computed, scope)
@@ -401,7 +400,7 @@ class _Writer:
             case "ends_with" | "suffix_of":
                 return f"ends({first.text}, {second.text})", values
             case _:
-                raise _unanswered(f"the operator {operator}", None)
+                raise _unanswered_error(f"the operator {operator}", None)
 
     def _in_list(self, left: _Value, operator: str, right: _Value) -> tuple[str, tuple[Any, ...]]:
         listed, element = (left, right) if operator.startswith("contains") else (right, left)
@@ -419,20 +418,20 @@ class _Writer:
 
     # --------------------------------------------------------------------------------- values
 
-    def _named(self, name: str, scope: _Scope, node: Any) -> _Value:
+    def _find_column(self, name: str, scope: _Scope, node: Any) -> _Value:
         if name not in scope:
-            raise _unanswered(f"the output {name!r}, which no column has,", node)
+            raise _unanswered_error(f"the output {name!r}, which no column has,", node)
         return scope[name]
 
     def value(self, value: tt.Value, scope: _Scope) -> _Value:
         """Return a value of a program: a column, what is computed of it, or a parameter."""
         match value:
             case tt.VarRef(name):
-                return self._named(name, scope, value)
+                return self._find_column(name, scope, value)
             case tt.Computed(operator, (listed,)) if operator in tt.AGGREGATIONS:
-                return self._computed(operator, listed, scope)
+                return self._compute(operator, listed, scope)
             case tt.Computed() | tt.ListFilter():
-                raise _unanswered("what is computed of places", value)
+                raise _unanswered_error("what is computed of places", value)
             case tt.ArrayValue(items):
                 return self._array([self.value(item, scope) for item in items])
             case _:
@@ -444,10 +443,10 @@ class _Writer:
         element = items[0].type if items else ty.ANY
         return _Value(f"json_array({texts})", ty.Array(element), values, is_ready=True)
 
-    def _computed(self, operator: str, listed: tt.Value, scope: _Scope) -> _Value:
+    def _compute(self, operator: str, listed: tt.Value, scope: _Scope) -> _Value:
         condition, values = "1", ()
         name = listed.name if isinstance(listed, tt.VarRef | tt.ListFilter) else ""
-        column = self._named(name, scope, listed)
+        column = self._find_column(name, scope, listed)
         source, item = self._items(column)
         if isinstance(listed, tt.ListFilter):
             named = {**scope, operators.ITEM: item}
@@ -482,7 +481,7 @@ class _Writer:
                 clock = f"{hour:02}:{minute:02}:{second:02}"
                 return _Value("?", ty.TIME, (clock,), is_ready=True)
             case _:
-                raise _unanswered(f"a value such as {value}", value)
+                raise _unanswered_error(f"a value such as {value}", value)
 
     def ready(self, value: _Value) -> _Value:
         if value.is_ready:
@@ -512,7 +511,7 @@ class _Writer:
             case ty.ANY:  # of a list without values
                 return text
             case _:
-                raise _unanswered(f"a comparison of {type_}", None)
+                raise _unanswered_error(f"a comparison of {type_}", None)
 
 
 def _call_and_filters(query: tt.Query) -> tuple[tt.Call, list[tt.Predicate]]:
@@ -524,7 +523,7 @@ def _call_and_filters(query: tt.Query) -> tuple[tt.Call, list[tt.Predicate]]:
             call, predicates = _call_and_filters(inner)
             return call, [*predicates, predicate]
         case _:
-            raise _unanswered("a join with a query that counts, sorts or joins", query)
+            raise _unanswered_error("a join with a query that counts, sorts or joins", query)
 
 
 def _time_of_day(value: _Value) -> _Value:

@@ -44,11 +44,11 @@ def tree(node: Any) -> Any:
     match node:
         case tt.Call():
             named = {"kind": "call", "name": qualify(node)}
-            attributes = _named(node.selector.attributes)
+            attributes = _map_arguments(node.selector.attributes)
             return {
                 **named,
                 **({"attributes": attributes} if attributes else {}),
-                "arguments": _named(node.args),
+                "arguments": _map_arguments(node.args),
             }
         case tt.PolicyFunction():
             return {
@@ -57,7 +57,7 @@ def tree(node: Any) -> Any:
                 "predicate": tree(node.predicate),
             }
         case tt.Join() | tt.StreamJoin():
-            return {**_fields(node), "passing": _named(node.passing)}
+            return {**_fields(node), "passing": _map_arguments(node.passing)}
         case tt.MeasureValue(parts):
             measures = [{"value": _number(number), "unit": unit} for number, unit in parts]
             return {"kind": "measure", "parts": measures}
@@ -81,7 +81,7 @@ def _key(field: str) -> str:
     return "type" if field == "kind" else field
 
 
-def _named(args: Iterable[tt.Arg]) -> Json:
+def _map_arguments(args: Iterable[tt.Arg]) -> Json:
     return {arg.name: tree(arg.value) for arg in args}
 
 

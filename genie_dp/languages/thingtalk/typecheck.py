@@ -285,7 +285,7 @@ def type_of(value: tt.Value, scope: Scope, report: Report, expected: ty.Type = t
         case tt.SlotValue():
             return _slot(value, report)
         case tt.Computed():
-            return _computed(value, scope, scope, report)
+            return _computed_type(value, scope, scope, report)
         case _:  # that of a ListFilter is looked at by what is computed of it
             return constant_type(value) or ty.ANY
 
@@ -432,7 +432,7 @@ def _slot(value: tt.SlotValue, report: Report) -> ty.Type:
     return type_
 
 
-def _computed(value: tt.Computed, fields: Scope, scope: Scope, report: Report) -> ty.Type:
+def _computed_type(value: tt.Computed, fields: Scope, scope: Scope, report: Report) -> ty.Type:
     """Return the type of a value computed of one of the fields; what else it takes is in scope."""
     first, *others = value.arguments
     before = len(report.problems)
@@ -440,7 +440,7 @@ def _computed(value: tt.Computed, fields: Scope, scope: Scope, report: Report) -
         case tt.VarRef() if first.name not in report.parameters:
             types = [_field_type(first.name, fields, first.span, report)]
         case tt.ListFilter():
-            types = [_listed(first, fields, scope, report)]
+            types = [_filtered_type(first, fields, scope, report)]
         case _:
             types = [type_of(first, fields, report)]
     operator = value.operator
@@ -498,7 +498,7 @@ def _record_hint(name: str, fields: Scope) -> str | None:
     return f"its fields are {list_names(inside)}" if inside else None
 
 
-def _listed(value: tt.ListFilter, fields: Scope, scope: Scope, report: Report) -> ty.Type:
+def _filtered_type(value: tt.ListFilter, fields: Scope, scope: Scope, report: Report) -> ty.Type:
     type_ = _field_type(value.name, fields, value.span, report)
     element = type_.element if isinstance(type_, ty.Array) else ty.ANY
     if any(isinstance(part, tt.GetPredicate) for part in traverse.walk(value.predicate)):
@@ -817,7 +817,7 @@ def _wrong_operator(
 
 
 def _comparison(node: tt.Comparison, fields: Scope, scope: Scope, report: Report) -> None:
-    left_type = _computed(node.left, fields, scope, report)
+    left_type = _computed_type(node.left, fields, scope, report)
     right = operators.operand_type(node.operator, left_type)
     name = node.left.operator
     if right is not None:
@@ -1203,7 +1203,7 @@ def _projection(query: tt.Projection, outer: Scope, report: Report) -> Scope:
 def _output_type(value: tt.Value, fields: Scope, scope: Scope, report: Report) -> ty.Type:
     """Return the type of an output, or of what is computed of one."""
     if isinstance(value, tt.Computed):
-        return _computed(value, fields, scope, report)
+        return _computed_type(value, fields, scope, report)
     return _field_type(tt.computed_name(value), fields, value.span, report)
 
 

@@ -597,7 +597,7 @@ def sort_query(query: QueryValue, key: str, direction: str) -> QueryValue | None
     """
     if not query.state.is_list or query.is_wrapped or query.gap or query.state.is_aggregate:
         return None
-    return _wrapped(query, f"( {query.text} ) sort {key} {direction}", is_sorted=True)
+    return _wrap_query(query, f"( {query.text} ) sort {key} {direction}", is_sorted=True)
 
 
 def slice_query(query: QueryValue, start: str, end: str = "") -> QueryValue | None:
@@ -612,7 +612,7 @@ def slice_query(query: QueryValue, start: str, end: str = "") -> QueryValue | No
         return None
     places = f"{start} : {end}" if end and end != start else start
     is_list = bool(end) and end != start
-    return _wrapped(query, f"( {query.text} ) [ {places} ]", is_sliced=True, is_list=is_list)
+    return _wrap_query(query, f"( {query.text} ) [ {places} ]", is_sliced=True, is_list=is_list)
 
 
 def project_query(
@@ -629,10 +629,10 @@ def project_query(
     if outputs:
         words = " , ".join(["*"] * keeps_all + list(outputs))
         text = f"( {text} ) select [ {words} ]"
-    return _wrapped(query, text, is_projected=True)
+    return _wrap_query(query, text, is_projected=True)
 
 
-def _wrapped(query: QueryValue, text: str, **flags: Any) -> QueryValue:
+def _wrap_query(query: QueryValue, text: str, **flags: Any) -> QueryValue:
     state = _with_flags(query.state, **flags)
     return QueryValue(text, query.functions, state, slots=query.slots, is_wrapped=True)
 

@@ -93,7 +93,7 @@ def bound_noise(
     """
 
     def refuting(step: int) -> Guesses | None:
-        scaled = _scaled(mechanisms, step)
+        scaled = _scale_noise(mechanisms, step)
         if epsilon_of(scaled, delta, "rdp") > _LARGEST:
             return None
         return refutes_any(guessed, least_of(scaled), alpha)
@@ -106,11 +106,11 @@ def bound_noise(
         low, high = (middle, high) if refuting(middle) is not None else (low, middle)
     by = refuting(low)
     assert by is not None
-    epsilon = epsilon_of(_scaled(mechanisms, low), delta)
+    epsilon = epsilon_of(_scale_noise(mechanisms, low), delta)
     return EpsilonBound("one run, noise", epsilon, by.as_dict())
 
 
-def _scaled(mechanisms: tuple[Mechanism, ...], step: int) -> tuple[Mechanism, ...]:
+def _scale_noise(mechanisms: tuple[Mechanism, ...], step: int) -> tuple[Mechanism, ...]:
     """Return mechanisms with less noise the larger the step is; 0 is what is claimed."""
     factor = 2.0 ** (-step / _STEPS_OF_TWO)
     return tuple(with_noise(mechanism, factor) for mechanism in mechanisms) if step else mechanisms

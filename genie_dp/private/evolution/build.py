@@ -117,7 +117,7 @@ class GeneratorBuilder:
                 model, prompter = load_own_model(
                     Path(recipe.model), column=recipe.column, device=recipe.device
                 )
-                return self._prompted(model, prompter, recipe)
+                return self._build_prompted(model, prompter, recipe)
             case recipes.EndpointRecipe():
                 return self._from_completer(recipe, _endpoint(recipe, self.work))
 
@@ -165,7 +165,7 @@ class GeneratorBuilder:
             {column.name: column.values for column in columns} or None,
             recipe.with_metadata,
         )
-        return self._prompted(completer, prompter, recipe)
+        return self._build_prompted(completer, prompter, recipe)
 
     @property
     def _labels(self) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class GeneratorBuilder:
             for example in examples
         ]
 
-    def _prompted(
+    def _build_prompted(
         self,
         completer: Completer,
         prompter: Asking,

@@ -153,10 +153,10 @@ def plan_selection(
     while True:
         plan = SelectionPlan(
             tuple(
-                Candidate(plan_with(amount, _scaled(calibrated[amount], scale)), noisy)
+                Candidate(plan_with(amount, _scale_noise(calibrated[amount], scale)), noisy)
                 for amount, noisy in settings
             ),
-            _scaled(score, scale),
+            _scale_noise(score, scale),
             trials,
             mean,
             held_out,
@@ -168,7 +168,7 @@ def plan_selection(
         scale *= max(1.005, math.sqrt(cost / epsilon))
 
 
-def _scaled(noise: float, scale: float) -> float:
+def _scale_noise(noise: float, scale: float) -> float:
     """Return noise times a scale, rounded up to what people copy."""
     return noise if scale == 1 else math.ceil(noise * scale * FINENESS) / FINENESS
 

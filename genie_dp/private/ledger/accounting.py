@@ -181,7 +181,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _by_pld(mechanisms: Sequence[Mechanism], delta: float) -> float:
-    return float(_composed(mechanisms).get_epsilon_for_delta(delta))
+    return float(_compose(mechanisms).get_epsilon_for_delta(delta))
 
 
 def deltas_of(
@@ -199,14 +199,12 @@ def deltas_of(
     """
     composed = sorted(mechanisms, key=repr)
     more = sum(mechanism.delta for mechanism in composed if isinstance(mechanism, Threshold))
-    losses = _composed(
-        [mechanism for mechanism in composed if not isinstance(mechanism, Threshold)]
-    )
+    losses = _compose([mechanism for mechanism in composed if not isinstance(mechanism, Threshold)])
     deltas: NDArray[np.float64] = np.asarray(losses.get_delta_for_epsilon(list(epsilons)), float)
     return np.clip(deltas + more, 0.0, 1.0)
 
 
-def _composed(mechanisms: Sequence[Mechanism]) -> Any:
+def _compose(mechanisms: Sequence[Mechanism]) -> Any:
     """Return the privacy loss distribution of all mechanisms together."""
     # Of zCDP, rhos add up (Bun and Steinke, 2016, lemma 2.3), which loses less than composing.
     rho = sum(mechanism.rho for mechanism in mechanisms if isinstance(mechanism, ZeroConcentrated))

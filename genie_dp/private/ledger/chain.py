@@ -208,7 +208,7 @@ def _broken_links(entries: Sequence[Mapping[str, Any]], before: str | None) -> I
             expected, before = expected + 1, None
         elif number == expected:
             if before is not None and entry["previous"] != before:
-                yield Problem("B015", _replaced(number))
+                yield Problem("B015", _describe_replacement(number))
             expected, before = number + 1, recorded_hash
         elif number > expected:
             yield from _gap(expected, number, place, present)
@@ -217,7 +217,7 @@ def _broken_links(entries: Sequence[Mapping[str, Any]], before: str | None) -> I
             yield Problem("B014", f"entry {number} stands at place {place}: moved or copied")
 
 
-def _replaced(number: int) -> str:
+def _describe_replacement(number: int) -> str:
     if number == 1:
         return "the budget was replaced: entry 1 was recorded under another"
     return f"entry {number - 1} was replaced: entry {number} was recorded after another one"

@@ -166,18 +166,18 @@ class _Bench:
         self.texts = [row.utterance for row in real.rows]
         self.words = word_counts(real.rows)
         self._said: dict[str, str] = {}
-        self.parsed = self._parsed(real.rows)
+        self.parsed = self._parse(real.rows)
         # Right programs where there are any; else the parser's are the best known.
         own = has_programs(real.rows) or not self.parsed
         self.read = self._read([row.program for row in real.rows] if own else self.parsed)
-        self.functions = _counted(self.read)
+        self.functions = _count_functions(self.read)
         if how.programs and not self.functions:
             language = how.programs.language.name
             message = f"no program of {real.name} can be read as {language}"
             hint = "name the language of the rows with --language"
             raise GenieError(Problem("J007", message, hint=hint))
 
-    def _parsed(self, rows: Sequence[ComparedRow]) -> list[str]:
+    def _parse(self, rows: Sequence[ComparedRow]) -> list[str]:
         """Return what the parser says of each sentence; it is asked once for each."""
         if not (self.how.parse and self.how.programs):
             return []
@@ -220,7 +220,7 @@ class _Bench:
     def described(self, one: Corpus, place: int = 0) -> dict[str, Any]:
         """Return the figures of a synthetic corpus, the one at a place."""
         words = word_counts(one.rows)
-        parsed = self._parsed(one.rows)
+        parsed = self._parse(one.rows)
         own = self._read([row.program for row in one.rows]) if has_programs(one.rows) else []
         counted = self._read(parsed) if parsed else own
         figures = dict(self._by_words(one, words))
@@ -235,7 +235,7 @@ class _Bench:
         return {
             "name": one.name,
             "word_types": len(words),
-            "function_types": len(_counted(counted)) if counted else None,
+            "function_types": len(_count_functions(counted)) if counted else None,
             "figures": figures,
         }
 
@@ -257,7 +257,7 @@ class _Bench:
         return self._loss(nats_and_words(generator, rows))
 
     def _by_functions(self, read: Sequence[Read]) -> Iterator[tuple[str, Figure]]:
-        used = _counted(read)
+        used = _count_functions(read)
         yield "function_overlap", {"value": overlap(self.functions, used)}
         yield "function_precision", {"value": precision(self.functions, used)}
         yield "chi_square", {"value": chi_square(self.functions, used)}
@@ -297,11 +297,11 @@ class _Bench:
     def _functions_of(self, one: Corpus) -> Counter[str]:
         if self.how.programs is None:
             return Counter()
-        programs = self._parsed(one.rows) or [row.program for row in one.rows]
-        return _counted(self._read(programs))
+        programs = self._parse(one.rows) or [row.program for row in one.rows]
+        return _count_functions(self._read(programs))
 
 
-def _counted(read: Sequence[Read]) -> Counter[str]:
+def _count_functions(read: Sequence[Read]) -> Counter[str]:
     counts = Counter[str]()
     for program in read:
         counts.update(program.functions)

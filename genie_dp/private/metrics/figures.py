@@ -183,7 +183,7 @@ def page(result: Mapping[str, Any]) -> str:
     text: str = environment.get_template("comparison.html.jinja").render(
         result=result,
         columns=columns,
-        groups=[(title, _told(metrics, columns)) for title, metrics in GROUPS.items()],
+        groups=[(title, _select_told(metrics, columns)) for title, metrics in GROUPS.items()],
         shown=shown,
         widths=widths,
         best=best,
@@ -191,7 +191,7 @@ def page(result: Mapping[str, Any]) -> str:
     return text
 
 
-def _told(metrics: tuple[Metric, ...], columns: list[Mapping[str, Any]]) -> list[Metric]:
+def _select_told(metrics: tuple[Metric, ...], columns: list[Mapping[str, Any]]) -> list[Metric]:
     return [m for m in metrics if any(m.key in column["figures"] for column in columns)]
 
 

@@ -133,7 +133,7 @@ class CrossFitted:
         Raises:
             GenieError: too few different sentences for two halves (J003).
         """
-        distinct = sorted(set(real), key=_shuffled)
+        distinct = sorted(set(real), key=_shuffle_key)
         if len(distinct) < 2:
             message = "expected real sentences for two language models, got too few different ones"
             hint = "name other text for the language model with --lm-text"
@@ -156,7 +156,7 @@ class CrossFitted:
         return [(second if text in self._first else first).losses([text])[0] for text in real]
 
 
-def _shuffled(utterance: str) -> int:
+def _shuffle_key(utterance: str) -> int:
     """Return a place that says nothing of the words."""
     return xxhash.xxh3_64_intdigest(utterance.encode(), seed=1)
 

@@ -77,7 +77,7 @@ class ProgramReader:
             # Twice: what is equal without its values may stand in the order of the values.
             bare = language.anonymize(language.canonical(program, library))
             again = language.canonical(_without_words(bare), library)
-            return Read("valid", used, _unnumbered(language.tokens(again, library)))
+            return Read("valid", used, _without_numbers(language.tokens(again, library)))
         except GenieError:
             return Read("ill-typed", used)
 
@@ -89,13 +89,13 @@ class ProgramReader:
         return counts
 
 
-def _unnumbered(text: str) -> str:
+def _without_numbers(text: str) -> str:
     """Return a text whose placeholders have no numbers: which value is which is none of a graph's.
 
     Those of a row are numbered as its sentence says them, and equal values share one in languages
     without types.
 
-    >>> _unnumbered("now => @a.b param:x:String = QUOTED_STRING_1")
+    >>> _without_numbers("now => @a.b param:x:String = QUOTED_STRING_1")
     'now => @a.b param:x:String = QUOTED_STRING'
     """
     return " ".join(t.rpartition("_")[0] if is_slot(t) else t for t in text.split(" "))
@@ -214,9 +214,9 @@ def graph_coverage(real: Sequence[Read], synthetic: Sequence[Read]) -> GraphCove
 
     Not in the paper, which compares graphs of parsers only; for it, rows must be pairs.
     """
-    return GraphCoverage(_met(real, synthetic), _met(synthetic, real))
+    return GraphCoverage(_share_met(real, synthetic), _share_met(synthetic, real))
 
 
-def _met(rows: Sequence[Read], other: Sequence[Read]) -> float:
+def _share_met(rows: Sequence[Read], other: Sequence[Read]) -> float:
     graphs = {program.graph for program in other if program.kind == "valid"}
     return sum(program.kind == "valid" and program.graph in graphs for program in rows) / len(rows)

@@ -43,9 +43,9 @@ class Phones:
 
     def find(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
         """Return the phone numbers of each text."""
-        return [self._found(text) for text in texts]
+        return [self._find_in_text(text) for text in texts]
 
-    def _found(self, text: str) -> tuple[Finding, ...]:
+    def _find_in_text(self, text: str) -> tuple[Finding, ...]:
         if sum(map(str.isdigit, text)) < 7:
             return ()
         leniency = self._library.Leniency.POSSIBLE
@@ -102,7 +102,7 @@ class Gazetteer:
         self.kind, self.score = kind, score
         self.name = f"gazetteer {kind}"
         self._lengths: dict[str, tuple[int, ...]] = {}
-        self._values = {words for value in values if (words := _folded(value))}
+        self._values = {words for value in values if (words := _fold(value))}
         for words in sorted(self._values, key=lambda words: (len(words), words), reverse=True):
             before = self._lengths.get(words[0], ())
             if len(words) not in before:
@@ -133,9 +133,9 @@ class Gazetteer:
 
     def find(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
         """Return the listed values of each text, the longest at each place."""
-        return [tuple(self._found(text)) for text in texts]
+        return [tuple(self._find_in_text(text)) for text in texts]
 
-    def _found(self, text: str) -> Iterator[Finding]:
+    def _find_in_text(self, text: str) -> Iterator[Finding]:
         plain = text.translate(PLAIN)
         words = [(_key(m.group()), m.start(), m.end()) for m in _WORD.finditer(plain)]
         place = 0
@@ -150,7 +150,7 @@ class Gazetteer:
             place += 1
 
 
-def _folded(value: str) -> tuple[str, ...]:
+def _fold(value: str) -> tuple[str, ...]:
     return tuple(map(_key, _WORD.findall(value.translate(PLAIN))))
 
 

@@ -103,10 +103,10 @@ class TaggerDetector:
                     collate_tagged([rows[i] for i in chosen], self.vocabulary)
                 ).exp()
             for i, row in zip(chosen, scores, strict=True):
-                out[i] = self._found(texts[i], row)
+                out[i] = self._find_in_text(texts[i], row)
         return out
 
-    def _found(self, text: str, scores: torch.Tensor) -> tuple[Finding, ...]:
+    def _find_in_text(self, text: str, scores: torch.Tensor) -> tuple[Finding, ...]:
         secret = (1.0 - scores[:, OUTSIDE]).tolist()
         kinds = scores[:, OUTSIDE + 1 :].argmax(1).tolist()
         return tuple(

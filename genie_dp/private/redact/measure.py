@@ -195,12 +195,12 @@ def measure_policies(
     """
     out = []
     for policy in policies:
-        taken, differing = _redacted(rows, detectors, policy)
-        out.append(_measured(policy, rows, taken, differing, level))
+        taken, differing = _redact_rows(rows, detectors, policy)
+        out.append(_measure_policy(policy, rows, taken, differing, level))
     return out
 
 
-def _redacted(
+def _redact_rows(
     rows: Sequence[Labelled], detectors: Sequence[Detector], policy: Policy
 ) -> tuple[list[tuple[Place, ...]], list[int]]:
     """Return for each text where redaction puts masks, and how many secrets leave a trace."""
@@ -226,7 +226,7 @@ def _without_each(row: Labelled) -> Iterator[str]:
         yield put_masks(row.text, merge_findings(row.text, findings))
 
 
-def _measured(
+def _measure_policy(
     policy: Policy,
     rows: Sequence[Labelled],
     taken: Sequence[Sequence[Place]],
@@ -234,7 +234,7 @@ def _measured(
     level: float,
 ) -> PolicyFigures:
     counted = [
-        _counted(row, places) | {"differs": (traces, len(row.spans))}
+        _count_hits(row, places) | {"differs": (traces, len(row.spans))}
         for row, places, traces in zip(rows, taken, differing, strict=True)
     ]
     kinds = sorted({kind for row in rows for _, _, kind in row.spans})
@@ -248,7 +248,7 @@ def _measured(
     )
 
 
-def _counted(row: Labelled, places: Sequence[Place]) -> dict[str, tuple[int, int]]:
+def _count_hits(row: Labelled, places: Sequence[Place]) -> dict[str, tuple[int, int]]:
     """Return the figures of one text by name: how many, and of how many."""
     own = merge_findings(row.text, [Finding(a, b, kind, 1.0, "label") for a, b, kind in row.spans])
     whole = [any(a <= start and end <= b for a, b in places) for start, end, _ in row.spans]

@@ -351,10 +351,10 @@ class Patterns:
         >>> {(one.kind, one.place) for one in Patterns().find(["mail jo@example.org!"])[0]}
         {('email', (5, 19))}
         """
-        return [tuple(_found(text)) for text in texts]
+        return [tuple(_find_in_text(text)) for text in texts]
 
 
-def _found(text: str) -> Iterator[Finding]:
+def _find_in_text(text: str) -> Iterator[Finding]:
     text = text.translate(PLAIN)
     for rule in _RULES:
         for start, end, kind, score in rule(text):

@@ -285,7 +285,7 @@ class _Work:
                 spans_of_text = set(occurrences(text, values))
                 if i == self._program:
                     spans_of_text.update(parts(text, leaves(text, self.point.language), values))
-                self._add(i, _united(text, spans_of_text))
+                self._add(i, _unite(text, spans_of_text))
             if self.places == before:
                 return
 
@@ -295,7 +295,7 @@ class _Work:
         self.places[i] = _overlapping([*self.places[i], *new])
 
 
-def _united(text: str, places: Iterable[Place]) -> tuple[Place, ...]:
+def _unite(text: str, places: Iterable[Place]) -> tuple[Place, ...]:
     return merge_findings(text, (Finding(a, b, "value", 1.0, "") for a, b in places))
 
 

@@ -82,7 +82,7 @@ class Review:
         place = count if count < self.most else place
         if place >= self.most:
             return None
-        row = DrawnRow(sort, place, _shown(number, original, one, redactor))
+        row = DrawnRow(sort, place, _show_row(number, original, one, redactor))
         self.put(row)
         return row
 
@@ -100,7 +100,7 @@ def _sort(one: Redacted) -> str:
     return "masked" if any(MASK in text for text in one.point.texts) else "caught"
 
 
-def _shown(number: int, original: Point, one: Redacted, redactor: Redactor) -> PageRow:
+def _show_row(number: int, original: Point, one: Redacted, redactor: Redactor) -> PageRow:
     return PageRow(
         number,
         tuple(

@@ -262,10 +262,10 @@ def make_sentences(frames: Frames, lists: Lists, count: int, *, seed: int) -> It
     """Yield sentences; half of them without any capitals. The same seed gives the same."""
     for i in range(count):
         rng = stream(seed, "tagging", i)
-        yield _made(rng.choice(frames.texts), lists, rng)
+        yield _make_sentence(rng.choice(frames.texts), lists, rng)
 
 
-def _made(frame: str, lists: Lists, rng: Random) -> Labelled:
+def _make_sentence(frame: str, lists: Lists, rng: Random) -> Labelled:
     frame = _CHOICE.sub(lambda m: _chosen(m[1], rng), frame)
     parts: list[str] = []
     spans, position, length = [], 0, 0
@@ -335,7 +335,7 @@ def read_labelled(path: Path) -> list[Labelled]:
     """
     try:
         with path.open("rb") as lines:
-            results = list(_labelled(lines, str(path)))
+            results = list(_read_labelled(lines, str(path)))
     except OSError as error:
         raise GenieError(Problem("E008", f"cannot read {path}: {error.strerror}")) from None
     problems = [result for result in results if isinstance(result, Problem)]
@@ -345,7 +345,7 @@ def read_labelled(path: Path) -> list[Labelled]:
     return [result for result in results if isinstance(result, Labelled)]
 
 
-def _labelled(lines: Iterable[bytes], file: str) -> Iterator[Labelled | Problem]:
+def _read_labelled(lines: Iterable[bytes], file: str) -> Iterator[Labelled | Problem]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

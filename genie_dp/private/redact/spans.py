@@ -122,7 +122,7 @@ def merge_findings(text: str, found: Iterable[Finding]) -> tuple[Place, ...]:
     )
     out: list[tuple[int, int, str]] = []
     for start, end, kind in pieces:
-        if out and _joined(text, out[-1], (start, end, kind)):
+        if out and _is_joined(text, out[-1], (start, end, kind)):
             before = out[-1]
             out[-1] = (before[0], max(before[1], end), kind or before[2])
         else:
@@ -131,7 +131,7 @@ def merge_findings(text: str, found: Iterable[Finding]) -> tuple[Place, ...]:
     return tuple((a, b) for a, b, _ in out if text[a:b] != MASK)
 
 
-def _joined(text: str, one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
+def _is_joined(text: str, one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
     if other[0] < one[1]:
         return True
     if not one[2] or not other[2]:

@@ -200,7 +200,7 @@ def _atom(of: ConditionScope, is_negated: bool) -> Frame:
             name = of.fields.names[token]
             return (make(_operator, of, name, of.fields.types[name]),)
         if token in COMPUTED:
-            return *computed(of, token), automaton.after(_compared, of)
+            return *computed(of, token), automaton.after(_compare_computed, of)
         function = catalogue.by_token[token]
         call = make(Arguments, catalogue, function, of.calls, of.has_event)
         return call, automaton.after(_inside, of)
@@ -228,7 +228,7 @@ def _operator(of: ConditionScope, name: str, left_type: Type) -> Frame:
     return Choice(fixed | soft, following, closing=fixed)
 
 
-def _compared(of: ConditionScope, computed_value: tuple[str, Type]) -> Sequence[Frame]:
+def _compare_computed(of: ConditionScope, computed_value: tuple[str, Type]) -> Sequence[Frame]:
     """Go on after a computed value with an operator of its type."""
     return (of.catalogue.automaton.make(_operator, of, *computed_value),)
 

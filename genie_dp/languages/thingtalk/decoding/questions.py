@@ -64,10 +64,10 @@ class Selection:
 
 def kept(of: ConditionScope, query: QueryFacts, need: Need | None) -> Frame:
     """Return the first output of a projection, or `*` for all."""
-    return _kept(Selection(of, query, need))
+    return _choose_output(Selection(of, query, need))
 
 
-def _kept(selection: Selection) -> Frame:
+def _choose_output(selection: Selection) -> Frame:
     """Return the next output of a projection: computed ones first, then names in their order.
 
     Where an output is needed it is the only one.
@@ -108,7 +108,7 @@ def _after_output(selection: Selection, output: tuple[str, Type]) -> Sequence[Fr
 def _after_kept(selection: Selection) -> Frame:
     """Return a comma and another output, or the end of a projection; leaves its facts."""
     catalogue = selection.of.catalogue
-    another = catalogue.automaton.make(_kept, selection)
+    another = catalogue.automaton.make(_choose_output, selection)
     end = frozenset("]") if selection.outputs else NOTHING
     may_go_on = another.fixed and len(selection.outputs) < catalogue.limits.items
     fixed = end | {","} if may_go_on and selection.need is None else end

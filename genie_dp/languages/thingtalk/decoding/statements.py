@@ -84,14 +84,14 @@ def query_frame(place: QueryPlace, passes: ScopeNames | None = None) -> Frame:
     automaton, make = catalogue.automaton, catalogue.automaton.make
     room = catalogue.limits.nesting - place.nesting
     more = {"("} if room > (0 if calls else 1) else set()
-    if room > 0 and _aggregated(place).fixed:
+    if room > 0 and _choose_aggregate(place).fixed:
         more.add("aggregate")
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == "(":
             return make(query_frame, place.inside()), automaton.after(_after_query, place, passes)
         if token == "aggregate":
-            return (make(_aggregated, place),)
+            return (make(_choose_aggregate, place),)
         function = catalogue.by_token[token]
         return (make(Arguments, catalogue, function, place.outer, place.has_event),)
 
@@ -134,7 +134,7 @@ def _after_group(place: QueryPlace, query: QueryFacts, passes: ScopeNames | None
                 assert passes is not None
                 return (make(_passing_name, make(Passing, place, query, passes, query)),)
             case _:
-                joined = automaton.after(_joined, place, query)
+                joined = automaton.after(_end_join, place, query)
                 return automaton.token("("), make(query_frame, right), joined
 
     closing = frozenset(words & {"filter"} or words)
@@ -161,7 +161,7 @@ def _right_side(place: QueryPlace, left: QueryFacts) -> QueryPlace:
     return place.inside(need, catalogue.under(place.outer, left.scope))
 
 
-def _joined(place: QueryPlace, left: QueryFacts, right: QueryFacts) -> Sequence[Frame]:
+def _end_join(place: QueryPlace, left: QueryFacts, right: QueryFacts) -> Sequence[Frame]:
     """Go on after the right side of a join with the bracket, and what is passed."""
     automaton = place.catalogue.automaton
     return automaton.token(")"), automaton.make(Passing, place, right, left.scope, left)
@@ -265,7 +265,7 @@ def _input_types(query: QueryFacts) -> dict[str, Type]:
 # -------------------------------------------------------------------------- aggregation
 
 
-def _aggregated(place: QueryPlace) -> Frame:
+def _choose_aggregate(place: QueryPlace) -> Frame:
     """Return the operators with fields that lead to the output needed, and `count`."""
     words = {op for op in _OF_FIELDS if _fields(place, op)}
     if _gives(place, "count", NUMBER):
@@ -407,21 +407,23 @@ def _on_new(catalogue: Catalogue, scope: ScopeNames) -> Frame:
     automaton = catalogue.automaton
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
-        names = automaton.make(_watched, catalogue, scope, frozenset(), "")
+        names = automaton.make(_watch_output, catalogue, scope, frozenset(), "")
         return automaton.token("new"), automaton.token("["), names
 
     fixed = frozenset(("on",)) if scope.types else NOTHING
     return Choice(fixed, following, closing=NOTHING, skips=True, result=Flow(scope))
 
 
-def _watched(catalogue: Catalogue, scope: ScopeNames, watched: frozenset[str], last: str) -> Frame:
+def _watch_output(
+    catalogue: Catalogue, scope: ScopeNames, watched: frozenset[str], last: str
+) -> Frame:
     """Return an output that is watched; those after it in the alphabet may follow."""
     least = last if catalogue.style.canonical else ""
     names = {t: n for t, n in scope.names.items() if n not in watched and n > least}
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         name = names[token]
-        more = _watched, catalogue, scope, watched | {name}, name
+        more = _watch_output, catalogue, scope, watched | {name}, name
         return (catalogue.automaton.make(_after_watched, catalogue, scope, more),)
 
     return Choice(frozenset(names), following)
