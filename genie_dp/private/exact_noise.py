@@ -169,7 +169,7 @@ def _exp_of_square(numbers: Whole, of: int, rng: Random) -> Flags:
     def half(places: Whole) -> Flags:
         return bernoulli_exp(_each(places, 1), _each(places, 2), rng)
 
-    def mixed(places: Whole) -> Flags:
+    def mix(places: Whole) -> Flags:
         return bernoulli_exp(r[places], _each(places, of), rng)
 
     def go_on(places: Whole, step: int) -> Flags:
@@ -178,7 +178,7 @@ def _exp_of_square(numbers: Whole, of: int, rng: Random) -> Flags:
         return all_three
 
     taken = _all_of(m * m, half)
-    taken[taken] = _all_of(m[taken], lambda places: mixed(np.flatnonzero(taken)[places]))
+    taken[taken] = _all_of(m[taken], lambda places: mix(np.flatnonzero(taken)[places]))
     squares = _alternating(len(numbers), go_on)
     return taken & squares
 

@@ -367,11 +367,11 @@ def expected_loss(steps: float, signal: float) -> tuple[float, bool]:
     (below, above), part = _between([float(x) for x in lines], steps)
     (left, right), share = _between(SIGNALS, signal)
 
-    def at(line: int) -> float:
+    def loss_at(line: int) -> float:
         figures = MEASURED[lines[line]]
         return figures[left] * (1 - share) + figures[right] * share
 
-    return at(below) * (1 - part) + at(above) * part, inside
+    return loss_at(below) * (1 - part) + loss_at(above) * part, inside
 
 
 def _between(points: Sequence[float], value: float) -> tuple[tuple[int, int], float]:

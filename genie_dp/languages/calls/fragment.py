@@ -517,7 +517,7 @@ class _BodyCompiler:
         """Return what gives the tokens of a value that fits a type; None for others."""
         texts: dict[ast.Value, str | None] = {}
 
-        def fitted(node: ast.Value) -> str | None:
+        def fit_value(node: ast.Value) -> str | None:
             if node in texts:
                 text = texts[node]
             else:
@@ -531,7 +531,7 @@ class _BodyCompiler:
                     break
             return text
 
-        return fitted
+        return fit_value
 
 
 _MOST_KEPT = 10_000

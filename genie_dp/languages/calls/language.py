@@ -87,14 +87,14 @@ class Calls(base.Language):
         """
         numbers: dict[str, dict[ast.Value, str]] = {}
 
-        def replaced(value: ast.Value) -> ast.Value:
+        def replace_constant(value: ast.Value) -> ast.Value:
             stem = ty.slot_stem(type_) if (type_ := _type_of(value)) is not None else None
             if stem is None:
                 return value
             places = numbers.setdefault(stem, {})
             return ast.Slot(places.setdefault(value, f"{stem}_{len(places)}"))
 
-        return ast.change_values(program, replaced)
+        return ast.change_values(program, replace_constant)
 
     def row(self, text: str, library: Any = None) -> Piece:
         """Return the calls, or the value, of a row of a table."""
@@ -167,12 +167,12 @@ class Calls(base.Language):
     def map_names(self, program: ast.Program, find: Callable[[str, str], str]) -> ast.Program:
         """Return a program with what `find(kind, words)` gives for each name."""
 
-        def mapped(value: ast.Value) -> ast.Value:
+        def map_value(value: ast.Value) -> ast.Value:
             if isinstance(value, ast.Name) and not value.kind.startswith("tt:"):
                 return replace(value, words=find(value.kind, value.words))
             return value
 
-        return ast.change_values(program, mapped)
+        return ast.change_values(program, map_value)
 
     def written(self, constant: str) -> str:
         """Return the tokens of a constant."""

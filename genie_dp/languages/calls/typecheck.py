@@ -566,10 +566,10 @@ def _fill_first(whole: ast.Value, value: ast.Value) -> ast.Value:
     """Return a value with another in the place of its first `$?`."""
     waiting = [value]
 
-    def filled(part: ast.Value) -> ast.Value:
+    def fill_part(part: ast.Value) -> ast.Value:
         return waiting.pop() if isinstance(part, ast.Open) and waiting else part
 
-    return ast.change(whole, filled)
+    return ast.change(whole, fill_part)
 
 
 def cut_input(program: ast.Program, words: str) -> ast.Program | None:

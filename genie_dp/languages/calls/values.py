@@ -156,7 +156,7 @@ def fill(program: ast.Program, values: Mapping[str, tuple[str, str]]) -> ast.Pro
     Inside of a text a value is the words that it was said in.
     """
 
-    def filled(value: ast.Value) -> ast.Value:
+    def fill_value(value: ast.Value) -> ast.Value:
         match value:
             case ast.Slot(token) if token in values:
                 is_span = span_ends(values[token][0]) is not None  # tools take one date
@@ -168,7 +168,7 @@ def fill(program: ast.Program, values: Mapping[str, tuple[str, str]]) -> ast.Pro
             case _:
                 return value
 
-    return ast.change_values(program, filled)
+    return ast.change_values(program, fill_value)
 
 
 def literals(program: Sequence[str]) -> Iterator[Literal]:

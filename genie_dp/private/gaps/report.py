@@ -133,11 +133,11 @@ class GapReport:
         gaps.sort(key=lambda gap: gap.has_hole and gap.level == LEVELS[-1])  # behind the whole ones
         gaps.sort(key=lambda gap: -LEVELS.index(gap.level))
 
-        def counted(name: str, count: int) -> Counted:
+        def count_units(name: str, count: int) -> Counted:
             return Counted(name, max(0, count), *interval("totals", count, 0))
 
-        def ranked(counts: Mapping[str, int]) -> tuple[Counted, ...]:
-            counts_by_name = (counted(name, count) for name, count in counts.items())
+        def rank(counts: Mapping[str, int]) -> tuple[Counted, ...]:
+            counts_by_name = (count_units(name, count) for name, count in counts.items())
             return tuple(sorted(counts_by_name, key=lambda one: (-one.units, one.name)))
 
         release = {
@@ -162,10 +162,10 @@ class GapReport:
         return cls(
             spent,
             tuple(gaps),
-            counted("units", released.units),
-            counted("lacking", released.lacking),
-            ranked(released.reasons),
-            ranked(released.functions),
+            count_units("units", released.units),
+            count_units("lacking", released.lacking),
+            rank(released.reasons),
+            rank(released.functions),
             release,
             {**facts, "why": dict(plan.said.reasons), "described": described},
         )

@@ -312,7 +312,9 @@ def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Ra
         noisy("functions", vocabulary.functions),
     )
 
-    def shown(level: str, of_unit: Callable[..., Sequence[Any]], **before: Any) -> dict[str, int]:
+    def select_level(
+        level: str, of_unit: Callable[..., Sequence[Any]], **before: Any
+    ) -> dict[str, int]:
         rng, limit = noise(level), limits.of(level)
         of_units = (
             of_unit(unit, vocabulary, **before, limit=limit, rng=rng) for unit in units_read
@@ -321,9 +323,9 @@ def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Ra
         exact = {" ".join(item) if level != "words" else item: n for item, n in counts.items()}
         return select_shown(exact, plan, level, rng)
 
-    words = shown("words", words_of)
-    pairs = shown("pairs", pairs_of, words=words)
-    sentences = shown("sentences", sentences_of, words=words, pairs=pairs)
+    words = select_level("words", words_of)
+    pairs = select_level("pairs", pairs_of, words=words)
+    sentences = select_level("sentences", sentences_of, words=words, pairs=pairs)
     return NoisyGaps(*public, words, pairs, sentences)
 
 

@@ -170,11 +170,11 @@ def _new_run(
     plan, training = schedule.plan, schedule.noisy
     noisy = None if plan is None else training.for_stage(plan, name)
 
-    def encoded(rows: Sequence[LabelledRow]) -> list[EncodedRow]:
+    def encode_rows(rows: Sequence[LabelledRow]) -> list[EncodedRow]:
         usable = (row for row in rows if _is_usable(row, stage))
         return [encode_row(stage, r, generator.tokenizer, longest=model.longest) for r in usable]
 
-    private, public_rows = Units(map(encoded, units)), encoded(public)
+    private, public_rows = Units(map(encode_rows, units)), encode_rows(public)
     if not public_rows and noisy is None:
         message = f"expected rows to learn from for the stage {name}, got none"
         raise GenieError(Problem("O008", message, hint="two-stage needs rows with programs"))
