@@ -227,7 +227,7 @@ class _Language:
         self._fixed: dict[ValueType, frozenset[str]] = {}
         self._paths: dict[str, tuple[tuple[str, ValueType | None], ...]] = {}
 
-    def fixed(self, type_: ValueType) -> frozenset[str]:
+    def fixed_words(self, type_: ValueType) -> frozenset[str]:
         """Return the tokens that a value may begin with, references and copies left out."""
         allowed = self._fixed.get(type_)
         if allowed is None:
@@ -302,7 +302,9 @@ class _Language:
             vocabulary |= {f"${number}{path}" for path, _ in self.paths(name) for number in numbers}
             vocabulary |= {argument_head(parameter.name) for parameter in tool.parameters}
         for type_ in types_of(self.library):
-            vocabulary |= self.fixed(type_) | {argument_head(field.name) for field in type_.fields}
+            vocabulary |= self.fixed_words(type_) | {
+                argument_head(field.name) for field in type_.fields
+            }
             if isinstance(type_.type, ty.Entity):
                 vocabulary.add(f"^^{type_.type.kind}")
         return frozenset(vocabulary)
@@ -433,7 +435,7 @@ def _choose_value(
         return begin_value(language, type_, earlier, token, sentence)
 
     return (CopyChoice if quote is None else BoundChoice)(
-        language.fixed(type_) | language.references(earlier, type_) | (quote or NOTHING),
+        language.fixed_words(type_) | language.references(earlier, type_) | (quote or NOTHING),
         lambda sentence, is_closing: NOTHING if is_closing else copies(type_, sentence),
         following,
         closing=_OPEN_SET,
@@ -459,7 +461,7 @@ def _is_value(word: str, type_: ValueType) -> bool:
 
 def _quote(language: _Language, type_: ValueType, sentence: CopySentence) -> frozenset[str] | None:
     """Return the quote, if a text may begin, where the sentence tells; None where it does not."""
-    if '"' in language.fixed(type_):
+    if '"' in language.fixed_words(type_):
         return None
     if not any(option.limits.is_of_texts for option in type_.options or (type_,)):
         return None
@@ -561,7 +563,7 @@ def _choose_item(
     limit = language.limits.items if type_.most_items is None else type_.most_items
     ending = frozenset(("]",)) if count >= type_.fewest_items else NOTHING
     has_room = count < limit or not ending
-    begins = language.fixed(item) | language.references(earlier, item) | (quote or NOTHING)
+    begins = language.fixed_words(item) | language.references(earlier, item) | (quote or NOTHING)
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == "]":

@@ -461,7 +461,7 @@ class _BodyCompiler:
             case ast.Record(fields) if type_ is not None and type_.sort == "object":
                 return self.record(fields, type_, name, owner)
             case _:
-                return self.untyped(value, type_, name, owner)
+                return self.plan_untyped(value, type_, name, owner)
 
     def record(
         self, fields: tuple[ast.Argument, ...], type_: ValueType, name: str, owner: str
@@ -474,7 +474,7 @@ class _BodyCompiler:
             parts.append((argument_head(part.name), _unless(plan, _left_out(declared))))
         return _plan_brackets("{", parts, "}")
 
-    def untyped(
+    def plan_untyped(
         self, value: ast.Value, type_: ValueType | None, name: str, owner: str
     ) -> ValuePlan:
         """Return a plan for a value with holes whose type says nothing of its parts."""

@@ -85,12 +85,12 @@ def without(
     body = rewrite(tree.body, part_of.change)
     problems = part_of.problems
     for part in walk(body):
-        if names := part_of.named(part) & part_of.absent:
+        if names := part_of.list_names(part) & part_of.absent:
             message = f"{min(names)!r} cannot be left out here"
             problems.append(Problem("G034", message, part.span, _TAKE_OUT))
     placeholders = {name for name, _ in tree.parameters} | set(tree.untyped)
-    used = part_of.used(tree.body) & (placeholders | part_of.holes) - part_of.absent
-    for name in sorted(used - part_of.used(body)) if not problems else ():
+    used = part_of.list_used(tree.body) & (placeholders | part_of.holes) - part_of.absent
+    for name in sorted(used - part_of.list_used(body)) if not problems else ():
         message = f"without {', '.join(sorted(absent))} what needs {name!r} is left out, too"
         hint = "say both in one optional part, or write a second template"
         problems.append(Problem("G034", message, tree.body.span, hint))
@@ -113,7 +113,7 @@ class _Parts:
     signatures: Signatures
     problems: list[Problem] = field(default_factory=list)
 
-    def named(self, node: Any) -> frozenset[str]:
+    def list_names(self, node: Any) -> frozenset[str]:
         """Return the placeholders and children that a node names itself."""
         match node:
             case tt.VarRef(name):
@@ -127,9 +127,9 @@ class _Parts:
             case _:
                 return frozenset()
 
-    def used(self, node: Any) -> frozenset[str]:
+    def list_used(self, node: Any) -> frozenset[str]:
         """Return those that a tree names."""
-        return frozenset(name for part in walk(node) for name in self.named(part))
+        return frozenset(name for part in walk(node) for name in self.list_names(part))
 
     def change(self, node: Any) -> Any:
         """Return a node without the parts that need an absent name, where it may lack them."""
@@ -144,14 +144,14 @@ class _Parts:
                 return inner if rest is None else replace(node, predicate=rest)
             case tt.Hole(_, _, _, (_, *_) as inputs):
                 remaining = (
-                    arg for arg in inputs if not (self.used(arg) | {arg.name}) & self.absent
+                    arg for arg in inputs if not (self.list_used(arg) | {arg.name}) & self.absent
                 )
                 return replace(node, inputs=tuple(remaining))
             case _:
                 return node
 
     def _keep_arguments(self, args: tuple[tt.Arg, ...]) -> tuple[tt.Arg, ...]:
-        return tuple(arg for arg in args if not self.used(arg) & self.absent)
+        return tuple(arg for arg in args if not self.list_used(arg) & self.absent)
 
     def _note_required(self, call: tt.Call) -> None:
         signature = self.signatures.function(call.selector.class_name, call.function)
@@ -159,7 +159,11 @@ class _Parts:
             return
         for arg in call.args:
             parameter = signature.parameter(arg.name)
-            if parameter is not None and parameter.is_required and self.used(arg) & self.absent:
+            if (
+                parameter is not None
+                and parameter.is_required
+                and self.list_used(arg) & self.absent
+            ):
                 message = f"{arg.name!r} of {signature.qualified} has to be given"
                 hint = f"{_TAKE_OUT} that leaves it open: {arg.name} = $?"
                 self.problems.append(Problem("G034", message, arg.span, hint))
@@ -167,7 +171,7 @@ class _Parts:
     def _clauses(self, predicate: Any) -> Any:
         """Return a condition without the clauses that need an absent name; None for no clause."""
         if not isinstance(predicate, tt.And):
-            return None if self.used(predicate) & self.absent else predicate
+            return None if self.list_used(predicate) & self.absent else predicate
         rest = [p for part in predicate.operands if (p := self._clauses(part)) is not None]
         return replace(predicate, operands=tuple(rest)) if len(rest) > 1 else next(iter(rest), None)
 

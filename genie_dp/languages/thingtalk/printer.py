@@ -160,7 +160,7 @@ class Printer(ABC):
                 return self.form.timer.format(*values), EMPTY
             case tt.Monitor(query, on_new):
                 text, scope = self.group(query, EMPTY)
-                watched = f" on new {self.watched(on_new, scope)}" if on_new else ""
+                watched = f" on new {self.write_watched(on_new, scope)}" if on_new else ""
                 return f"monitor {text}{watched}", scope
             case tt.Edge(inner, predicate):
                 text, scope = self.inner_stream(inner)
@@ -217,7 +217,7 @@ class Printer(ABC):
                 columns = ["*"] * keeps_all + [self.value(value, seen) for value in values]
                 outputs = projected_scope(values, scope)
                 outputs = scope.under(outputs) if keeps_all else outputs
-                return self.form.projection.format(self.listed(columns), query=text), outputs
+                return self.form.projection.format(self.join_list(columns), query=text), outputs
             case tt.Sort(_, key, direction):
                 order = f"{self.value(key, outer.under(scope))} {direction}"
                 return self.form.sort.format(order, query=text), scope
@@ -279,7 +279,7 @@ class Printer(ABC):
             case tt.VarRef(name):
                 return self.name(name, scope, value.span)
             case tt.ArrayValue(items):
-                words = self.listed(self.value(item, scope) for item in items)
+                words = self.join_list(self.value(item, scope) for item in items)
                 return self.form.listing.format(words) if items else self.form.no_items
             case tt.DateOffset(base, sign, duration):
                 length = self.value(duration, scope)
@@ -287,7 +287,7 @@ class Printer(ABC):
                     length = self.form.several_parts.format(length)
                 return f"{self.value(base, scope)} {sign} {length}"
             case tt.Computed(operator, arguments):
-                words = self.listed(self.value(argument, scope) for argument in arguments)
+                words = self.join_list(self.value(argument, scope) for argument in arguments)
                 return self.form.computed.format(operator, words)
             case tt.ListFilter(name, predicate):
                 type_ = scope.get(name)
@@ -297,7 +297,7 @@ class Printer(ABC):
             case _:
                 raise TypeError(f"expected a value, got {value!r}")
 
-    def listed(self, parts: Iterable[str]) -> str:
+    def join_list(self, parts: Iterable[str]) -> str:
         """Return the parts of a list."""
         return self.form.comma.join(parts)
 
@@ -316,7 +316,7 @@ class Printer(ABC):
         """Return what a join passes to its right side, "" for nothing."""
 
     @abstractmethod
-    def watched(self, names: tuple[str, ...], scope: Scope) -> str:
+    def write_watched(self, names: tuple[str, ...], scope: Scope) -> str:
         """Return the outputs that a monitor watches."""
 
     @abstractmethod

@@ -163,7 +163,7 @@ class _SurfacePrinter(Printer):
         return name
 
     def args(self, args: Iterable[ast.Arg]) -> str:
-        return self.listed(map(self.part, args))
+        return self.join_list(map(self.part, args))
 
     def call(self, call: ast.Call, scope: Scope) -> Printed:
         return f"{self.part(call.selector)}.{call.function}({self.args(call.args)})", EMPTY
@@ -171,8 +171,8 @@ class _SurfacePrinter(Printer):
     def passing(self, passing: tuple[ast.Arg, ...], right: ast.Query, left: Scope) -> str:
         return f" on ({self.args(passing)})" if passing else ""
 
-    def watched(self, names: tuple[str, ...], scope: Scope) -> str:
-        return names[0] if len(names) == 1 else self.form.listing.format(self.listed(names))
+    def write_watched(self, names: tuple[str, ...], scope: Scope) -> str:
+        return names[0] if len(names) == 1 else self.form.listing.format(self.join_list(names))
 
     def negation(self, predicate: ast.Not, fields: Scope, scope: Scope) -> str:
         operand = predicate.operand

@@ -242,7 +242,7 @@ class _Writer:
                 raise _unanswered_error(f"the input {arg.name} of {qualify(call)}", call)
             source, scope = self._from(select)
             input_ = self.value(arg.value, outer)
-            condition, values = self.compared(scope[_INPUT + arg.name], "==", input_)
+            condition, values = self.compare_values(scope[_INPUT + arg.name], "==", input_)
             text = f"SELECT * FROM {source} WHERE {condition}"
             select = Select(text, select.values + values, columns)
         return select
@@ -275,7 +275,7 @@ class _Writer:
             if _INPUT + arg.name not in there:
                 raise _unanswered_error(f"the input {arg.name}", query)
             input_ = self.value(arg.value, {**outer, **here})
-            text, more = self.compared(there[_INPUT + arg.name], "==", input_)
+            text, more = self.compare_values(there[_INPUT + arg.name], "==", input_)
             conditions.append(text)
             values += more
         parts = [f"{v.text} AS {_quote(n)}" for n, v in {**here, **there}.items()]
@@ -362,17 +362,19 @@ class _Writer:
                 return f"({text})", tuple(v for _, values in parts for v in values)
             case tt.Atom(name, operator, value):
                 left = self._find_column(name, scope, predicate)
-                return self.compared(left, operator, self.value(value, scope))
+                return self.compare_values(left, operator, self.value(value, scope))
             case tt.Comparison(computed, operator, value):
                 left = self.value(computed, scope)
-                return self.compared(left, operator, self.value(value, scope))
+                return self.compare_values(left, operator, self.value(value, scope))
             case tt.GetPredicate(call, inner):
                 select = self._filter(self._call(call, scope), inner, scope)
                 return f"EXISTS ({select.text})", select.values
             case _:
                 assert_never(predicate)
 
-    def compared(self, left: _Value, operator: str, right: _Value) -> tuple[str, tuple[Any, ...]]:
+    def compare_values(
+        self, left: _Value, operator: str, right: _Value
+    ) -> tuple[str, tuple[Any, ...]]:
         """Return a comparison, false where a value is missing."""
         if operator in ("contains", "contains~", "in_array", "in_array~"):
             text, values = self._in_list(left, operator, right)

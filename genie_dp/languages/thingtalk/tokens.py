@@ -256,10 +256,10 @@ class TokenPrinter(Printer):
         is_join = isinstance(stream, tt.StreamJoin)
         return self.stream(stream) if is_join else super().inner_stream(stream)
 
-    def watched(self, names: tuple[str, ...], scope: Scope) -> str:
+    def write_watched(self, names: tuple[str, ...], scope: Scope) -> str:
         """Return `[ param:a:T , param:b:T ]`."""
         ordered = sorted(names) if self.style.canonical else names
-        return self.form.listing.format(self.listed(self.name(name, scope) for name in ordered))
+        return self.form.listing.format(self.join_list(self.name(name, scope) for name in ordered))
 
     def parameters(self, function: tt.PolicyFunction) -> Scope:
         """Return the parameters of the function that a policy speaks of."""

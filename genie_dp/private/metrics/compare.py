@@ -131,7 +131,7 @@ def compare_corpora(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) 
         "parsed": how.parse is not None,
         "real": {"rows_in_file": len(real.rows), **bench.real_described()},
         "synthetic": [
-            {"rows_in_file": len(whole.rows), **bench.described(corpus, place)}
+            {"rows_in_file": len(whole.rows), **bench.describe(corpus, place)}
             for place, (whole, corpus) in enumerate(zip(synthetic, others, strict=True))
         ],
         "functions": bench.by_function(others) if how.is_public else None,
@@ -217,7 +217,7 @@ class _Bench:
             **self._pairs(self.real.rows, self.parsed),
         }
 
-    def described(self, one: Corpus, place: int = 0) -> dict[str, Any]:
+    def describe(self, one: Corpus, place: int = 0) -> dict[str, Any]:
         """Return the figures of a synthetic corpus, the one at a place."""
         words = word_counts(one.rows)
         parsed = self._parse(one.rows)

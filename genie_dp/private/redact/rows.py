@@ -238,7 +238,7 @@ class PointReader:
 
     def _text(self, lines: IO[bytes], problems: list[Problem]) -> Iterator[Point]:
         read = _Lines(self, lines, problems)
-        yield from (Point(text) for text in points(read.decoded(), self.by))
+        yield from (Point(text) for text in points(read.decode_lines(), self.by))
         if self.by == "line" and read.cut > 2 and read.cut > _CUT_SHARE * read.count:
             message = f"sentences of {self.path} seem to go on in the next line"
             hint = "a secret would be cut: take --points sentence, or paragraph"
@@ -307,7 +307,7 @@ class _Lines:
     count: int = 0
     cut: int = 0
 
-    def decoded(self) -> Iterator[str]:
+    def decode_lines(self) -> Iterator[str]:
         before, goes_on = "", False
         for number, line in enumerate(self.lines, 1):
             try:

@@ -200,7 +200,7 @@ def _atom(of: ConditionScope, is_negated: bool) -> Frame:
             name = of.fields.names[token]
             return (make(_operator, of, name, of.fields.types[name]),)
         if token in COMPUTED:
-            return *computed(of, token), automaton.after(_compare_computed, of)
+            return *begin_computed(of, token), automaton.after(_compare_computed, of)
         function = catalogue.by_token[token]
         call = make(Arguments, catalogue, function, of.calls, of.has_event)
         return call, automaton.after(_inside, of)
@@ -281,7 +281,7 @@ def computed_of(fields: ScopeNames, operator: str) -> dict[str, Type]:
     return types_of_names
 
 
-def computed(of: ConditionScope, operator: str) -> tuple[Frame, ...]:
+def begin_computed(of: ConditionScope, operator: str) -> tuple[Frame, ...]:
     """Return the frames of `( param:a:T )` after an operator; they leave (name, type)."""
     automaton = of.catalogue.automaton
     return automaton.token("("), automaton.make(_computed_field, of, operator)

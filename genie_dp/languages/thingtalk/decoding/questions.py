@@ -13,8 +13,8 @@ from genie_dp.languages.thingtalk.ast import COMPUTED
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Need, QueryFacts
 from genie_dp.languages.thingtalk.decoding.conditions import (
     ConditionScope,
+    begin_computed,
     computable,
-    computed,
     computed_of,
 )
 from genie_dp.languages.thingtalk.from_tokens import is_number_token
@@ -62,7 +62,7 @@ class Selection:
         return catalogue.describe_query(scope, query.calls, query.first, query.passed)
 
 
-def kept(of: ConditionScope, query: QueryFacts, need: Need | None) -> Frame:
+def choose_outputs(of: ConditionScope, query: QueryFacts, need: Need | None) -> Frame:
     """Return the first output of a projection, or `*` for all."""
     return _choose_output(Selection(of, query, need))
 
@@ -95,7 +95,7 @@ def _choose_output(selection: Selection) -> Frame:
             return _after_output(selection, (names[token], fields.types[names[token]]))
         free = {n: t for n, t in fields.types.items() if f"{token}.{n}" not in chosen}
         inner = replace(of, fields=of.catalogue.scope(free), is_of_list=False, takes_text=False)
-        return *computed(inner, token), automaton.after(_after_output, selection)
+        return *begin_computed(inner, token), automaton.after(_after_output, selection)
 
     return Choice(fixed, following, closing=frozenset(names) or None)
 
@@ -142,7 +142,7 @@ def _sort_key(of: ConditionScope) -> Frame:
     }
     return Choice(
         names | operators,
-        lambda token, sentence: computed(of, token) if token in COMPUTED else (),
+        lambda token, sentence: begin_computed(of, token) if token in COMPUTED else (),
         closing=names or None,
     )
 

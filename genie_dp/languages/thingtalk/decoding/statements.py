@@ -21,7 +21,12 @@ from genie_dp.languages.thingtalk.decoding.conditions import (
     passed_output,
     predicate,
 )
-from genie_dp.languages.thingtalk.decoding.questions import first_place, kept, may_select, sort_key
+from genie_dp.languages.thingtalk.decoding.questions import (
+    choose_outputs,
+    first_place,
+    may_select,
+    sort_key,
+)
 from genie_dp.languages.thingtalk.decoding.values import Times, ValueFrame
 from genie_dp.languages.thingtalk.operators import is_numeric
 from genie_dp.languages.thingtalk.typecheck import DURATION
@@ -129,7 +134,7 @@ def _after_group(place: QueryPlace, query: QueryFacts, passes: ScopeNames | None
             case "[":
                 return first_place(catalogue), give
             case "select":
-                return automaton.token("["), make(kept, of, query, place.need)
+                return automaton.token("["), make(choose_outputs, of, query, place.need)
             case "on":
                 assert passes is not None
                 return (make(_passing_name, make(Passing, place, query, passes, query)),)
