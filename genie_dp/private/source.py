@@ -124,7 +124,7 @@ class PrivateSource:
                 or the unit or the cap is none (Q006).
         """
         key = key_of(str(path), unit, unit_field)
-        reader = _Reader(str(path), language, key, where, tuple(fields))
+        reader = _SourceReader(str(path), language, key, where, tuple(fields))
         if unit != "utterance" and (cap is None or cap < 1):
             hint = f"say how many rows of a {unit} are looked at, at most, such as 20"
             raise GenieError(Problem("Q006", f"expected a cap of at least 1, got {cap}", hint=hint))
@@ -140,7 +140,7 @@ class PrivateSource:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _SourceReader:
     """What is read so far.
 
     Attributes:
@@ -229,7 +229,7 @@ class _Reader:
 _Fault = tuple[str, str, str | None]
 
 
-def _read_file(reader: _Reader) -> Problem | None:
+def _read_file(reader: _SourceReader) -> Problem | None:
     """Read a file into a reader; return what is wrong with the file as a whole."""
     import smart_open
 

@@ -128,11 +128,11 @@ class CallsGrammar:
             message = "expected tools whose calls can be written, got none"
             raise GenieError(Problem("L011", message, hint="name a file of tools with --skills"))
         limits = limits or CallsLimits()
-        constants = _Known(texts)
+        constants = _KnownConstants(texts)
         dearest = max(_cost_of_fields(tool.parameters) for tool in library.tools.values())
         reserve = dearest + 8
         self._automaton = Automaton(limits.tokens + reserve, reserve)
-        self._language = _Language(library, constants, limits, self._automaton)
+        self._language = _CallsLanguage(library, constants, limits, self._automaton)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
@@ -167,7 +167,7 @@ def _cost(type_: ValueType) -> int:
             return 4  # a word, the closing quote and the kind
 
 
-class _Known:
+class _KnownConstants:
     """Constants that sentences need not have.
 
     Attributes:
@@ -215,11 +215,15 @@ class _Known:
             nodes += node.following.values()
 
 
-class _Language:
+class _CallsLanguage:
     """What the frames share."""
 
     def __init__(
-        self, library: ToolLibrary, known: _Known, limits: CallsLimits, automaton: Automaton
+        self,
+        library: ToolLibrary,
+        known: _KnownConstants,
+        limits: CallsLimits,
+        automaton: Automaton,
     ):
         self.library, self.known, self.limits, self.automaton = library, known, limits, automaton
         self.heads = {head(name): tool for name, tool in library.tools.items()}
@@ -345,7 +349,7 @@ def _fits(value: ast.Value, type_: ValueType) -> bool:
 # ----------------------------------------------------------------------------------- frames
 
 
-def _begin(language: _Language, earlier: tuple[str, ...], now: tuple[str, ...]) -> Choice:
+def _begin(language: _CallsLanguage, earlier: tuple[str, ...], now: tuple[str, ...]) -> Choice:
     """Return the beginning of a call.
 
     Args:
@@ -369,7 +373,7 @@ def _count_required(tool: Tool) -> int:
     return sum(p.is_required for p in tool.parameters)
 
 
-def _after(language: _Language, earlier: tuple[str, ...], now: tuple[str, ...]) -> Choice:
+def _after(language: _CallsLanguage, earlier: tuple[str, ...], now: tuple[str, ...]) -> Choice:
     """Return what follows a call: the end, a call beside it, or the next step."""
     is_full = len(earlier) + len(now) >= language.limits.calls
 
@@ -382,7 +386,11 @@ def _after(language: _Language, earlier: tuple[str, ...], now: tuple[str, ...]) 
 
 
 def _fields(
-    language: _Language, fields: tuple[Field, ...], start: int, end: str, earlier: tuple[str, ...]
+    language: _CallsLanguage,
+    fields: tuple[Field, ...],
+    start: int,
+    end: str,
+    earlier: tuple[str, ...],
 ) -> Choice:
     """Return the next argument or field, from a place on, or the closing bracket."""
     places: dict[str, int] = {}
@@ -406,7 +414,7 @@ def _fields(
 
 
 def _value(
-    language: _Language, type_: ValueType, earlier: tuple[str, ...], sentence: CopySentence
+    language: _CallsLanguage, type_: ValueType, earlier: tuple[str, ...], sentence: CopySentence
 ) -> Frame:
     """Return a value; one of the sentence where that tells whether it may be a text."""
     quote = _quote(language, type_, sentence)
@@ -416,7 +424,7 @@ def _value(
 
 
 def _choose_value(
-    language: _Language,
+    language: _CallsLanguage,
     type_: ValueType,
     earlier: tuple[str, ...],
     quote: frozenset[str] | None = None,
@@ -459,7 +467,9 @@ def _is_value(word: str, type_: ValueType) -> bool:
     return value is not None and value_tokens(value) == word and _fits(value, type_)
 
 
-def _quote(language: _Language, type_: ValueType, sentence: CopySentence) -> frozenset[str] | None:
+def _quote(
+    language: _CallsLanguage, type_: ValueType, sentence: CopySentence
+) -> frozenset[str] | None:
     """Return the quote, if a text may begin, where the sentence tells; None where it does not."""
     if '"' in language.fixed_words(type_):
         return None
@@ -469,7 +479,7 @@ def _quote(language: _Language, type_: ValueType, sentence: CopySentence) -> fro
     return QUOTE if node.following or node.is_end else NOTHING
 
 
-def _find_texts(language: _Language, type_: ValueType, sentence: CopySentence) -> TextNode:
+def _find_texts(language: _CallsLanguage, type_: ValueType, sentence: CopySentence) -> TextNode:
     """Return the tree of texts of a sentence, and of known ones, that keep the limits of a type."""
     plain, words = language.known.plain, sentence.words
     short = (t for t in plain if t.count(" ") < _MOST_WORDS)
@@ -487,7 +497,7 @@ def _find_texts(language: _Language, type_: ValueType, sentence: CopySentence) -
 
 
 def begin_value(
-    language: _Language,
+    language: _CallsLanguage,
     type_: ValueType,
     earlier: tuple[str, ...],
     token: str,
@@ -523,7 +533,7 @@ def _kinds_of_names(type_: ValueType) -> tuple[str, ...]:
     return tuple(kind for o in options if takes_words(o) and (kind := _kind_of(o)))
 
 
-def _option_of(type_: ValueType, token: str, known: _Known) -> ValueType:
+def _option_of(type_: ValueType, token: str, known: _KnownConstants) -> ValueType:
     """Return the first type of a union that such a value begins; of texts, one of words first."""
     sorts = {"[": ("array",), "{": ("object",), '"': ("text", "any")}[token]
     options = [option for option in type_.options or (type_,) if option.sort in sorts]
@@ -536,7 +546,7 @@ def _option_of(type_: ValueType, token: str, known: _Known) -> ValueType:
 
 
 def _items(
-    language: _Language,
+    language: _CallsLanguage,
     type_: ValueType,
     count: int,
     earlier: tuple[str, ...],
@@ -551,7 +561,7 @@ def _items(
 
 
 def _choose_item(
-    language: _Language,
+    language: _CallsLanguage,
     type_: ValueType,
     count: int,
     earlier: tuple[str, ...],

@@ -351,16 +351,16 @@ class _BodyCompiler:
             kind = self.holes[name]
             # A table's row may be either; what it is is told by the row.
             return PROGRAM if kind == "table" else kind, lambda children: children[name]
-        plans: list[list[_Part]] = []
+        plans: list[list[_StepPart]] = []
         earlier: list[str] = []  # tools of parts in steps before; "" of a child
         for step in tree.steps:
             plans.append([self.part(part, tuple(earlier)) for part in step])
             earlier += [part.name if isinstance(part, ast.Call) else "" for part in step]
         return PROGRAM, _join_parts(plans, self.refused, first.span)
 
-    def part(self, part: ast.Call | ast.Hole, earlier: tuple[str, ...]) -> "_Part":
+    def part(self, part: ast.Call | ast.Hole, earlier: tuple[str, ...]) -> "_StepPart":
         if isinstance(part, ast.Call):
-            return _Part(self.call(part, earlier), is_child=False)
+            return _StepPart(self.call(part, earlier), is_child=False)
         if self.holes[part.name] == VALUE:
             message = f"{part.name} is a value, and no call"
             hint = "give it to a parameter: tool(name = x)"
@@ -371,7 +371,7 @@ class _BodyCompiler:
             value = children[name]
             return (value.calls, value.functions) if value.kind == PROGRAM else None
 
-        return _Part(child, is_child=True)
+        return _StepPart(child, is_child=True)
 
     def call(self, call: ast.Call, earlier: tuple[str, ...]) -> CallPlan:
         self.functions.append(call.name)
@@ -587,7 +587,7 @@ def _find_spoken_type(type_: ValueType) -> ty.Type | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _StepPart:
     """A call of a body, or a child that is calls."""
 
     plan: CallPlan
@@ -595,7 +595,7 @@ class _Part:
 
 
 def _join_parts(
-    plans: Sequence[Sequence[_Part]], refused: Counter[Problem], span: Any
+    plans: Sequence[Sequence[_StepPart]], refused: Counter[Problem], span: Any
 ) -> Callable[[Children], "ProgramValue | None"]:
     """Return what puts calls and children of calls together."""
     apart = Problem(

@@ -55,7 +55,7 @@ def parse(text: str, *, file: str = "<program>") -> ast.Program:
     True
     """
     places = Places(text, file)
-    reader = _Reader(_lexemes_of_text(text, places), places, _TEXT)
+    reader = _CallsReader(_lexemes_of_text(text, places), places, _TEXT)
     program = reader.json() if reader.lexemes[0][1] in ("[", "{") else reader.program()
     reader.end()
     return program
@@ -73,7 +73,7 @@ def parse_body(
         whole: what mistakes show.
     """
     places = Places(whole, file)
-    reader = _Reader(_lexemes_of_text(text, places), places, _TEXT, holes=frozenset(holes))
+    reader = _CallsReader(_lexemes_of_text(text, places), places, _TEXT, holes=frozenset(holes))
     tree = reader.value(0) if reader.is_value() else reader.program()
     reader.end()
     return tree
@@ -88,7 +88,7 @@ def from_tokens(text: str, library: Any = None, *, places: bool = False) -> ast.
     'light(level = 40) => tell(what = $1.state)'
     """
     places_of_text = Places(text, "<tokens>")
-    reader = _Reader(
+    reader = _CallsReader(
         _lexemes_of_tokens(text, places_of_text), places_of_text, _TOKENS, has_spans=places
     )
     program = reader.program()
@@ -186,7 +186,7 @@ _TOKENS = _Form(
 )  # fmt: skip
 
 
-class _Reader:
+class _CallsReader:
     """Reads the lexemes of one form from left to right."""
 
     def __init__(

@@ -35,7 +35,7 @@ def read_tools(
     >>> str(found.tools["light"].parameter("level").type)
     'Integer <= 100'
     """
-    reader = _Reader()
+    reader = _ToolsReader()
     for file, text in texts.items():
         reader.read_file(file, text)
     return reader.library(texts, paths, skip_broken=skip_broken)
@@ -56,7 +56,7 @@ def read_document(
         find: gives the places of mistakes.
         skip_broken: whether tools with mistakes are left out.
     """
-    reader = _Reader(find)
+    reader = _ToolsReader(find)
     reader.read_document(document)
     return reader.library(texts, (), skip_broken=skip_broken)
 
@@ -71,7 +71,7 @@ _TOOL_KEYS = frozenset((
 ))  # fmt: skip
 
 
-class _Reader:
+class _ToolsReader:
     """Reads files one after the other; keeps their mistakes with their places."""
 
     def __init__(self, find: Find | None = None):

@@ -73,7 +73,7 @@ def parse(text: str, *, file: str = "<program>") -> sx.Expression:
 
 def parse_all(text: str, *, file: str = "<program>") -> list[sx.Expression]:
     """Return all expressions of a text, one after the other."""
-    return _Reader(Places(text, file)).read(_lexemes_of_text)
+    return _ExpressionReader(Places(text, file)).read(_lexemes_of_text)
 
 
 def from_tokens(text: str, library: Any = None, *, places: bool = False) -> sx.Expression:
@@ -85,7 +85,7 @@ def from_tokens(text: str, library: Any = None, *, places: bool = False) -> sx.E
     >>> from_tokens(tokens(program)) == program
     True
     """
-    reader = _Reader(Places(text, "<tokens>"), is_tokens=True, has_spans=places)
+    reader = _ExpressionReader(Places(text, "<tokens>"), is_tokens=True, has_spans=places)
     expressions = reader.read(_lexemes_of_tokens)
     if len(expressions) != 1:
         raise reader.end_error("one expression", str(len(expressions)))
@@ -93,7 +93,7 @@ def from_tokens(text: str, library: Any = None, *, places: bool = False) -> sx.E
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ExpressionReader:
     """Reads the lexemes of one text, with a stack of open brackets."""
 
     places: Places
@@ -121,7 +121,9 @@ class _Reader:
         end = len(self.places.text)
         return self.places.error("X012", f"expected {expected}, got {got}", end, end + 1)
 
-    def read(self, lexemes: "Callable[[_Reader], Iterator[Lexeme]]") -> list[sx.Expression]:
+    def read(
+        self, lexemes: "Callable[[_ExpressionReader], Iterator[Lexeme]]"
+    ) -> list[sx.Expression]:
         """Return all expressions of the text."""
         top: list[sx.Expression] = []
         for kind, word, start, end in lexemes(self):
@@ -176,7 +178,7 @@ def _layout(text: str, start: int, end: int) -> sx.Layout:
     return "spaced" if text[start].isspace() else "closing"
 
 
-def _lexemes_of_text(reader: _Reader) -> Iterator[Lexeme]:
+def _lexemes_of_text(reader: _ExpressionReader) -> Iterator[Lexeme]:
     text, position = reader.places.text, 0
     while position < len(text):
         match = (_SQUARE if reader.in_square else _ROUND).match(text, position)
@@ -190,7 +192,7 @@ def _lexemes_of_text(reader: _Reader) -> Iterator[Lexeme]:
             yield kind, word, start, position
 
 
-def _lexemes_of_tokens(reader: _Reader) -> Iterator[Lexeme]:
+def _lexemes_of_tokens(reader: _ExpressionReader) -> Iterator[Lexeme]:
     words: list[str] | None = None
     start = begun = 0
     for word in reader.places.text.split(" "):

@@ -130,7 +130,7 @@ class Database:
     def select(self, query: tt.Query, now: datetime) -> "Select":
         """Return the SELECT of a query."""
         moment = operators.Moment(now)
-        return _Writer(self.places, self.library, moment).select(query, {})
+        return _SqlWriter(self.places, self.library, moment).select(query, {})
 
 
 def _line(found: Found, row: Sequence[Any]) -> str:
@@ -184,7 +184,7 @@ def _unanswered_error(what: str, node: Any) -> GenieError:
     return GenieError(Problem("C007", message, getattr(node, "span", None)))
 
 
-class _Writer:
+class _SqlWriter:
     """Writes SELECTs; each part has an alias of its own."""
 
     def __init__(self, places: Mapping[str, Place], library: Signatures, moment: operators.Moment):

@@ -149,12 +149,12 @@ def _find_firsts(said: Iterable[tuple[Example, ...] | str]) -> Iterator[int]:
         yield first
 
 
-class _Said(Protocol):
+class _HasUtterance(Protocol):
     @property
     def utterance(self) -> str: ...
 
 
-_Sentence = TypeVar("_Sentence", bound=_Said)
+_Sentence = TypeVar("_Sentence", bound=_HasUtterance)
 
 
 def vary_sentences(found: Sequence[_Sentence]) -> Iterator[_Sentence]:
