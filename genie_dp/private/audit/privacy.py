@@ -191,11 +191,11 @@ def _result(bounds: Sequence[Mapping[str, Any]], *, is_claimed: bool) -> str:
     if not is_claimed:
         return "nothing is claimed"
     proved = max(bounds, key=lambda one: float(one["epsilon"]))
-    limit = max(float(one["refutable"] or 0.0) for one in bounds)
-    if any(one["refutes"] for one in bounds):
+    limit = max(float(bound["refutable"] or 0.0) for bound in bounds)
+    if any(bound["refutes"] for bound in bounds):
         return f"REFUTED: epsilon is at least {proved['epsilon']:.2f}"
     proof = f"epsilon is at least {proved['epsilon']:.2f}; it could have proved {limit:.2f}"
-    if limit <= max(float(one["claimed"] or 0.0) for one in bounds):
+    if limit <= max(float(bound["claimed"] or 0.0) for bound in bounds):
         return f"too small to refute what is claimed: {proof}"
     return f"not refuted: {proof}"
 

@@ -146,7 +146,7 @@ class GapReport:
             "threshold_delta": plan.threshold_delta,
             "least": plan.least,
             "reads_all": plan.reads_all,
-            "mechanisms": [one.as_dict() for one in plan.mechanisms],
+            "mechanisms": [mechanism.as_dict() for mechanism in plan.mechanisms],
             "looked_at": looked_at,
             "above": widths["totals"],
             "levels": {
@@ -158,7 +158,7 @@ class GapReport:
                 for level in LEVELS
             },
         }
-        described = [describe_mechanism(one) for one in plan.mechanisms]
+        described = [describe_mechanism(mechanism) for mechanism in plan.mechanisms]
         return cls(
             spent,
             tuple(gaps),
