@@ -124,10 +124,7 @@ class Augment(Stage):
     library: Library = setting(REQUIRED, "Skills of the programs.", value="library")
     language: str = DEFAULT_LANGUAGE
     values: Path | None = setting(
-        None,
-        "Lists of your own: a values.tsv, or a parameter-datasets.tsv of Genie.",
-        value="file",
-        metavar="FILE",
+        None, "Lists of your own: a values.tsv, or a parameter-datasets.tsv of Genie.", value="file"
     )
     widen: bool = setting(True, "Join the lists of skills with the shipped ones of their kind.")
     list_values: bool = setting(

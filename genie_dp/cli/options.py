@@ -61,6 +61,8 @@ class ShippedPath(click.Path):
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
+FOLDER.name = NEW_FOLDER.name = "folder"  # as help shows them
 SKILLS = ShippedPath("thingpedia")
 GRAMMAR = ShippedPath("grammars", "en")
 

@@ -24,6 +24,7 @@ from genie_dp.parser.forms import FORMS
 if TYPE_CHECKING:
     from genie_dp.parser.answers import Reply
     from genie_dp.parser.session import ParseSession
+    from genie_dp.templates.inputs import Inputs
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -114,14 +115,11 @@ def command(
     genie-dp parse --parser parser --tables examples/tables.json
     genie-dp parse --parser parser --as calls "set the kitchen lights to 40 percent"
     """
-    from genie_dp.cli.inputs import load_inputs, load_library_of
+    from genie_dp.cli.inputs import load_inputs
     from genie_dp.cli.output import show as show_result
     from genie_dp.errors import GenieError
-    from genie_dp.languages import get_language
     from genie_dp.parser.session import ParseSession, run
     from genie_dp.run.collector import collector_off
-    from genie_dp.templates.cache import with_first_templates
-    from genie_dp.templates.inputs import reading_files
     from genie_dp.texts import lines_of, lines_of_stdin
 
     if sentence is not None and file is not None:
@@ -130,20 +128,11 @@ def command(
         raise click.UsageError("give --json, which has all of the forms, or --as, not both")
     _refuse_both("folder", "skills")
     config = ParseConfig(**settings, english=not (no_english or schema) and form is None)
-    read = grammar or reading_files()
-    load = partial(load_inputs, grammar=read, skip_broken=skip_broken or folder is not None)
     if folder is None:
-        has_templates = bool(grammar) or get_language(language).has_skills
-        inputs = (
-            load(language, skills)
-            if has_templates
-            else with_first_templates(load_library_of(language, skills, skip_broken=skip_broken))
-        )
-        if inputs is None:
-            raise click.UsageError(f"--language {language} needs --grammar: it has no templates")
+        inputs = _inputs_to_parse(language, skills, grammar, skip_broken=skip_broken)
         session = ParseSession.from_templates(config, inputs, locale=locale or DEFAULT)
     else:
-        own = load if grammar else None
+        own = partial(load_inputs, grammar=grammar, skip_broken=True) if grammar else None
         session = ParseSession.from_folder(config, folder, load_inputs=own, device=device)
     session = session.beside(tables=tables, names=names)
     if schema:
@@ -169,6 +158,28 @@ def command(
         if is_typed:
             click.echo("Type a sentence; Ctrl-D ends.", err=True)
         _converse(session, _typed_lines() if is_typed else lines_of_stdin(), show)
+
+
+def _inputs_to_parse(
+    language: str, skills: tuple[Path, ...], grammar: tuple[Path, ...], *, skip_broken: bool
+) -> "Inputs":
+    """Return skills with templates: those named, the shipped ones, or first ones for tools.
+
+    Raises:
+        click.UsageError: the language has no templates of its own.
+    """
+    from genie_dp.cli.inputs import load_inputs, load_library_of
+    from genie_dp.languages import get_language
+    from genie_dp.templates.cache import with_first_templates
+    from genie_dp.templates.inputs import reading_files
+
+    if grammar or get_language(language).has_skills:
+        return load_inputs(language, skills, grammar or reading_files(), skip_broken=skip_broken)
+    library = load_library_of(language, skills, skip_broken=skip_broken)
+    inputs = with_first_templates(library)
+    if inputs is None:
+        raise click.UsageError(f"--language {language} needs --grammar: it has no templates")
+    return inputs
 
 
 def _converse(

@@ -12,6 +12,7 @@ from genie_dp.cli.options import (
     FILE,
     FOLDER,
     GRAMMAR,
+    NEW_FOLDER,
     SKILLS,
     card_options,
     exclusive_flags,
@@ -40,6 +41,7 @@ class _ReadPath(click.Path):
 
     def __init__(self, read: Callable[[Path], Any], *, is_folder: bool = False) -> None:
         super().__init__(exists=True, dir_okay=is_folder, file_okay=not is_folder)
+        self.name = "folder" if is_folder else "file"
         self.read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -86,7 +88,7 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
     "path": click.Path(exists=True, path_type=Path),
     "folder": FOLDER,
     "folder of settings": FOLDER,
-    "new folder": click.Path(file_okay=False, path_type=Path),
+    "new folder": NEW_FOLDER,
     "new file": click.Path(dir_okay=False, path_type=Path),
     "skills": SKILLS,
     "text": click.STRING,

@@ -363,10 +363,7 @@ class Split(Stage):
     )
 
     check: Path | None = setting(
-        None,
-        "Look for leaks between the parts of a folder, and stop.",
-        value="folder",
-        metavar="FOLDER",
+        None, "Look for leaks between the parts of a folder, and stop.", value="folder"
     )
     about: AboutRows = setting(AboutRows(), "What the card says of the data.", value="about")
 

@@ -36,11 +36,7 @@ class ParaphraseConfig:
     )
     number: int = setting(3, "Paraphrases of each row, at most.", least=1, metavar="N")
     rule_files: tuple[Path, ...] = setting(
-        (),
-        "Rules of your own, beside the shipped ones.",
-        metavar="FILE",
-        option="rules",
-        value="file of settings",
+        (), "Rules of your own, beside the shipped ones.", option="rules", value="file of settings"
     )
     only_my_rules: bool = setting(False, "Leave the shipped rules out.")
     lexicon: str | None = setting(
@@ -71,7 +67,6 @@ class ParaphraseConfig:
     prompt: Path | None = setting(
         None,
         "Text with {sentence} for a model, with {number} for an endpoint.",
-        metavar="FILE",
         value="file of settings",
     )
     temperature: float | None = setting(None, "Of sampling [1.0; 0.9].", least=0, most=5)

@@ -257,7 +257,6 @@ class Paraphrase(Stage):
         "Keep only what this trained parser reads as the program of the sentence.",
         option="parser",
         value="predictor",
-        metavar="FOLDER",
     )
     rejects: str | None = setting(
         None, "Where the refused paraphrases go, with reasons.", metavar="CSV"

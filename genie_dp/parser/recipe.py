@@ -68,7 +68,6 @@ class Train(Stage):
         None,
         "Settings in YAML, such as examples/parser.yaml; options given here go before them.",
         value="file",
-        metavar="FILE",
     )
     given: Mapping[str, Any] = setting(
         {}, "Settings of `ParserConfig` that go before the recipe's.", value="parser settings"
@@ -83,7 +82,7 @@ class Train(Stage):
         None, "Language of the programs [what the first row says].", choices=language_names()
     )
     spent: Spent | None = setting(
-        None, "Guarantee of rows of source private, as JSON.", value="spent", metavar="FILE"
+        None, "Guarantee of rows of source private, as JSON.", value="spent"
     )
     licence: str = setting("", "Licence of the parser, for its card.")
     device: str = setting("cpu", "cpu, cuda, cuda:1 ..", metavar="NAME")

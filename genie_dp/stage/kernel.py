@@ -77,7 +77,7 @@ def jobs_setting() -> Any:
 def prior_setting(what: str) -> Any:
     """Return the field of a private prior; its help begins with what it does to rows."""
     text = f"{what} by what people ask for: a file of `genie-dp private prior`."
-    return setting(None, text, value="prior", metavar="FILE")
+    return setting(None, text, value="prior")
 
 
 class SettingsConflict(GenieError):

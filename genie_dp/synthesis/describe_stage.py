@@ -93,7 +93,6 @@ class Describe(Stage, ReverseConfig):
         None,
         "Describe the program on each line, - for standard input.",
         value="file or -",
-        metavar="FILE",
         option="input",
     )
     inputs: Inputs = setting(REQUIRED, "The skills and templates.", value="inputs")

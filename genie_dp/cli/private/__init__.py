@@ -50,7 +50,7 @@ STEPS: Mapping[str, CommandEntry] = {
         "sentences jobs output",
     ),
     "compare": CommandEntry(
-        "genie_dp.private.metrics.config:Compare",
+        "genie_dp.private.metrics.config:CompareRows",
         "Compare synthetic rows with real ones that were held out.",
         "real-is-public mauve report output",
     ),

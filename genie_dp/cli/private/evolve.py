@@ -85,7 +85,8 @@ def command(
 
     \b
     genie-dp private evolve private.jsonl --epsilon 3 --embedding both --output evolved
-    genie-dp private evolve private.jsonl --recipe recipe.yaml --use-remaining-budget -o evolved
+    genie-dp private evolve private.jsonl --recipe examples/evolution.yaml \\
+      --use-remaining-budget -o evolved
     """
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show

@@ -115,25 +115,16 @@ class Audit(Stage):
 
     model: Path | None = setting(None, "The folder of a model.", is_argument=True, value="folder")
     release: Path | None = setting(
-        None, "Attack rows that were released, instead of MODEL.", value="file", metavar="FILE"
+        None, "Attack rows that were released, instead of MODEL.", value="file"
     )
     members: Path | None = setting(
-        None,
-        "Rows that MODEL was trained on, once each: JSONL, TSV, or a .txt.",
-        value="file",
-        metavar="FILE",
+        None, "Rows that MODEL was trained on, once each: JSONL, TSV, or a .txt.", value="file"
     )
     others: Path | None = setting(
-        None,
-        "Rows like them that it did not see, parted from them by chance.",
-        value="file",
-        metavar="FILE",
+        None, "Rows like them that it did not see, parted from them by chance.", value="file"
     )
     canaries: Path | None = setting(
-        None,
-        "What genie-dp private canaries put into the training text.",
-        value="file",
-        metavar="FILE",
+        None, "What genie-dp private canaries put into the training text.", value="file"
     )
     references: tuple[Path, ...] = setting(
         (),
@@ -141,7 +132,6 @@ class Audit(Stage):
         "private training.",
         value="folder",
         option="reference",
-        metavar="FOLDER",
     )
     shadows: tuple[Shadow, ...] = setting(
         (),
@@ -156,18 +146,12 @@ class Audit(Stage):
         "A model trained as MODEL was, canaries included, but without protection: shows whether "
         "the attacks find a leak. Without it, no audit passes.",
         value="folder",
-        metavar="FOLDER",
     )
     training: Path | None = setting(
-        None,
-        "The training text that is looked for in samples [--members].",
-        value="file",
-        metavar="FILE",
+        None, "The training text that is looked for in samples [--members].", value="file"
     )
     config: AuditConfig = setting(AuditConfig(), "Attacks and figures.", value="settings")
-    report: Path | None = setting(
-        None, "Write a page with them there.", value="new file", metavar="FILE"
-    )
+    report: Path | None = setting(None, "Write a page with them there.", value="new file")
     open_model: Callable[..., Any] | None = setting(
         None, "What reads the folders of models.", value="models"
     )
@@ -240,10 +224,7 @@ class PutCanaries(Stage):
 
     rows: Path = setting(REQUIRED, "The training text.", is_argument=True, value="file")
     record: Path = setting(
-        REQUIRED,
-        "Where the canaries are recorded, for genie-dp private audit.",
-        value="new file",
-        metavar="FILE",
+        REQUIRED, "Where the canaries are recorded, for genie-dp private audit.", value="new file"
     )
     coin: bool = setting(
         False,
@@ -271,7 +252,6 @@ class PutCanaries(Stage):
         "Public rows, whose words {word} takes [100 of ours]. Words that the model knows and rows "
         "seldom say are found best.",
         value="file",
-        metavar="FILE",
     )
     fields: tuple[tuple[str, str], ...] = setting(
         (),

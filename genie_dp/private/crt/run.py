@@ -154,10 +154,7 @@ class Crt(Training):
         "crt", "crt, DP-SGD on all rows, or a baseline without any guarantee.", choices=METHODS
     )
     report: Path | None = setting(
-        None,
-        "Measured shares of secrets that redaction misses.",
-        value="file",
-        metavar="FILE",
+        None, "Measured shares of secrets that redaction misses.", value="file"
     )
     gamma: str | None = setting(
         None,

@@ -175,13 +175,11 @@ class GeneratorTraining(Training):
         "Keep there what was learned of public rows, and take it from there in runs with the same "
         "ones, model and seed.",
         value="new folder",
-        metavar="DIR",
     )
     parser: generator_rows.ParserFolder | None = setting(
         None,
         "A parser, of genie-dp train, that writes the private rows' programs [those of the rows].",
         value="parser",
-        metavar="DIR",
     )
     library: Library = setting(REQUIRED, "Skills of the programs.", value="library")
     language: str = DEFAULT_LANGUAGE
@@ -190,7 +188,6 @@ class GeneratorTraining(Training):
         "Control codes, one a line: functions separated by spaces [the functions of the library "
         "and of public rows]. Nothing private.",
         value="file",
-        metavar="FILE",
     )
     code_sets: bool = setting(
         False, "Control codes are the sets of functions of public programs.", value="flag"

@@ -147,7 +147,6 @@ class Sample(Stage):
         "A parser of public or of drawn rows: it writes the programs of kinds without any, and of "
         "two-stage only rows are kept that it reads back.",
         value="parser",
-        metavar="DIR",
     )
     load_library: Callable[[str], Library] = setting(
         REQUIRED,

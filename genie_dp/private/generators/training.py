@@ -135,7 +135,6 @@ class Training(Release):
         "Write there what the generator is before its first step on a private row: genie-dp "
         "private audit compares with it.",
         value="new folder",
-        metavar="FOLDER",
     )
     size: int = setting(256, "Of the own decoder's states.", least=1)
     layers: int = setting(4, "Of the own decoder.", least=1)

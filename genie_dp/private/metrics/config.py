@@ -15,7 +15,7 @@ MOST_NATS = 12.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compare(Stage):
+class CompareRows(Stage):
     """Compare synthetic rows with real ones that were held out.
 
     Words, functions and their distribution, MAUVE, the loss of a language model, valid programs.
@@ -94,7 +94,6 @@ class Compare(Stage):
         "Count functions in what this trained parser says of the sentences, and compare its "
         "programs with those of the rows.",
         value="folder",
-        metavar="FOLDER",
     )
     texts: tuple[str, ...] = setting(
         (),
@@ -107,7 +106,6 @@ class Compare(Stage):
         None,
         "A causal language model of Hugging Face: vectors for MAUVE, and losses.",
         value="folder",
-        metavar="FOLDER",
     )
     generators: tuple[Path, ...] = setting(
         (),
@@ -115,13 +113,9 @@ class Compare(Stage):
         "each file, in their order.",
         value="folder",
         option="generator",
-        metavar="FOLDER",
     )
     ledger: Path | None = setting(
-        None,
-        "The ledger [beside the private rows: rows.jsonl has rows.ledger.json].",
-        value="file",
-        metavar="FILE",
+        None, "The ledger [beside the private rows: rows.jsonl has rows.ledger.json].", value="file"
     )
     report: str | None = setting(
         None, "Write a page with charts there.", value="text", metavar="FILE"

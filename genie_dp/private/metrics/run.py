@@ -27,7 +27,7 @@ from genie_dp.private.metrics.compare import (
     check,
     compare_corpora,
 )
-from genie_dp.private.metrics.config import Compare
+from genie_dp.private.metrics.config import CompareRows
 from genie_dp.private.metrics.figures import PRIVATE, PUBLIC, SCHEMA, page, table_lines
 from genie_dp.private.metrics.language_model import NgramModel, SentenceModel
 from genie_dp.private.metrics.likelihood import (
@@ -86,7 +86,7 @@ class ComparisonResult(Result):
         return table_lines(self.figures)
 
 
-def run(stage: Compare, output: Output, *, progress: bool | None = None) -> ComparisonResult:
+def run(stage: CompareRows, output: Output, *, progress: bool | None = None) -> ComparisonResult:
     """Compare synthetic rows with real ones that were held out.
 
     Raises:
@@ -133,7 +133,7 @@ def run(stage: Compare, output: Output, *, progress: bool | None = None) -> Comp
 
 
 def _comparison(
-    stage: Compare, reader: "_RowReader", generators: Sequence[Any], progress: bool | None
+    stage: CompareRows, reader: "_RowReader", generators: Sequence[Any], progress: bool | None
 ) -> Comparison:
     """Return what rows are compared by."""
     programs, parse = None, None
@@ -158,7 +158,7 @@ def _comparison(
     )
 
 
-def _check_targets(targets: Sequence[str], stage: Compare) -> None:
+def _check_targets(targets: Sequence[str], stage: CompareRows) -> None:
     for target in targets:
         if stage.keep_private and (target == "-" or "://" in target):
             hint = "name a file beside the private rows"
@@ -186,7 +186,9 @@ def _refuse_private(files: Sequence[str]) -> None:
             raise GenieError(Problem("J009", message, hint=hint))
 
 
-def _open_models(stage: Compare, reader: "_RowReader") -> tuple[Featuriser, SentenceModel | None]:
+def _open_models(
+    stage: CompareRows, reader: "_RowReader"
+) -> tuple[Featuriser, SentenceModel | None]:
     if stage.model:
         from genie_dp.models.device import prepare_torch
         from genie_dp.private.metrics.language_model import HuggingFaceModel
@@ -286,7 +288,7 @@ def _is_text(file: str) -> bool:
 # --------------------------------------------------------------------------------------- results
 
 
-def _facts(stage: Compare, comparison: Comparison, real: str) -> dict[str, Any]:
+def _facts(stage: CompareRows, comparison: Comparison, real: str) -> dict[str, Any]:
     """Return what the figures say of how they were made."""
     is_public = comparison.is_public
     title = stage.title or f"Synthetic rows against {real}"

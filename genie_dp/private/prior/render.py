@@ -242,7 +242,7 @@ class Render(Stage, ReverseConfig):
     source: Path = setting(
         REQUIRED, "Programs to say.", is_argument=True, value="file", metavar="PRIOR|ROWS"
     )
-    spent: Path | None = setting(None, "Guarantee of ROWS, as JSON.", value="file", metavar="FILE")
+    spent: Path | None = setting(None, "Guarantee of ROWS, as JSON.", value="file")
     load_inputs: Callable[[], Inputs] = setting(
         REQUIRED, "Library and templates.", value="inputs at need"
     )
@@ -254,7 +254,6 @@ class Render(Stage, ReverseConfig):
         "Write the programs that no template can say there, as TSV: how often they were drawn, "
         "program, reason.",
         value="new file",
-        metavar="FILE",
     )
     jobs: int = jobs_setting()
 

@@ -125,7 +125,6 @@ class Prior(FiguresRelease):
         None,
         "Functions that the library may lack, one a line: each is counted. Nothing private.",
         value="file",
-        metavar="FILE",
     )
     public: tuple[Rows | str | Path, ...] = setting(
         (),
@@ -138,11 +137,8 @@ class Prior(FiguresRelease):
         None,
         "Rows of genie-dp private sample: their programs and sentences go into the prior.",
         value="file",
-        metavar="FILE",
     )
-    spent: Path | None = setting(
-        None, "Guarantee of these rows, as JSON.", value="file", metavar="FILE"
-    )
+    spent: Path | None = setting(None, "Guarantee of these rows, as JSON.", value="file")
 
     def conflict(self, target: str | None = None) -> str | None:
         """Refuse sampled rows without their guarantee."""

@@ -26,10 +26,7 @@ class DetectorConfig:
         parse=parse_pair("person=names.txt"),
     )
     detector: tuple[Path, ...] = setting(
-        (),
-        "A detector of genie-dp private detector.",
-        metavar="FOLDER",
-        value="folder of settings",
+        (), "A detector of genie-dp private detector.", value="folder of settings"
     )
     spacy: str | None = setting(None, "The entities of an installed spaCy model.", metavar="MODEL")
     presidio: bool = setting(False, "Presidio, with the --spacy model if named.")
@@ -202,7 +199,6 @@ class TrainDetector(Stage):
         None,
         "Sentences with places such as {person} and {=city} [those of the package].",
         value="file",
-        metavar="FILE",
     )
     values: tuple[tuple[str, str], ...] = setting(
         (),
@@ -217,10 +213,7 @@ class TrainDetector(Stage):
         metavar="FILE",
     )
     labelled: tuple[Path, ...] = setting(
-        (),
-        "PUBLIC rows with utterance and spans to learn from as well.",
-        value="file",
-        metavar="FILE",
+        (), "PUBLIC rows with utterance and spans to learn from as well.", value="file"
     )
     lists: Mapping[str, Sequence[str]] = setting(
         REQUIRED, "Lists of values that frames may name.", value="lists"

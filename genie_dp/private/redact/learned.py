@@ -51,7 +51,7 @@ _MINIMUM = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class TaggerTraining:
     """How a detector is trained; measured in docs/research/redaction.md.
 
     Attributes:
@@ -162,7 +162,7 @@ class TaggerDetector:
 
 def train_detector(
     rows: Sequence[Labelled],
-    training: Training,
+    training: TaggerTraining,
     settings: TaggerSettings,
     *,
     facts: dict[str, Any],
@@ -259,7 +259,7 @@ def run(stage: TrainDetector, output: Output, *, progress: bool | None = None) -
         "made sentences": stage.sentences,
         "labelled files": len(stage.labelled),
     }
-    training = Training(epochs=stage.epochs, seed=stage.seed)
+    training = TaggerTraining(epochs=stage.epochs, seed=stage.seed)
 
     def listen(event: Mapping[str, Any]) -> None:
         write_over(f"epoch {event['epoch']:.2f}, loss {event['loss']:.4f}", show=progress)

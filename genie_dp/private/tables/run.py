@@ -96,10 +96,7 @@ class Table(FiguresRelease):
     not_public, lost = "T509", "T510"
 
     schema: Path | None = setting(
-        None,
-        "The columns with their values; or name columns with --columns.",
-        value="file",
-        metavar="FILE",
+        None, "The columns with their values; or name columns with --columns.", value="file"
     )
     columns: str = setting("", COLUMNS, metavar="A,B,..")
     public: tuple[str, ...] = setting((), PUBLIC, value="text", metavar="FILE")

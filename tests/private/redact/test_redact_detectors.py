@@ -10,7 +10,7 @@ import torch
 from genie_dp.errors import GenieError
 from genie_dp.models.tagger import TaggerSettings
 from genie_dp.private.redact.detectors import Gazetteer, Phones, Presidio, Spacy
-from genie_dp.private.redact.learned import TaggerDetector, Training, train_detector
+from genie_dp.private.redact.learned import TaggerDetector, TaggerTraining, train_detector
 from genie_dp.private.redact.measure import ALL, measure_policies
 from genie_dp.private.redact.patterns import Patterns
 from genie_dp.private.redact.redactor import Redactor, leaves
@@ -165,7 +165,7 @@ def made(count, seed=0):
 
 def learn():
     torch.set_num_threads(1)
-    training = Training(epochs=8, batch=16, rate=1e-2)
+    training = TaggerTraining(epochs=8, batch=16, rate=1e-2)
     return train_detector(
         made(160), training, TaggerSettings(size=16, layers=1), facts={"frames": 4}
     )
@@ -203,7 +203,7 @@ def test_placeholders_of_rows_become_places_and_unknown_ones_are_shown():
         Frames.parse("hello\nhi {persn}\n", "f.txt", LISTS)
     assert str(caught.value.problems[0].span) == "f.txt:2:4"
     with pytest.raises(GenieError, match="E013"):  # without secrets there is nothing to learn
-        train_detector([Labelled("hi", ())], Training(), TaggerSettings(), facts={})
+        train_detector([Labelled("hi", ())], TaggerTraining(), TaggerSettings(), facts={})
 
 
 def test_a_detector_learns_what_its_sentences_say(detector):
