@@ -28,7 +28,7 @@ from genie_dp.languages.base import DecodingGrammar
 from genie_dp.languages.sexpr.declarations import read_declarations
 from genie_dp.languages.sexpr.decoding import SexprGrammar
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
-from genie_dp.languages.thingtalk.skim import constants_of
+from genie_dp.languages.thingtalk.forms import constants_of
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library

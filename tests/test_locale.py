@@ -8,7 +8,7 @@ from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.importers.project import project_text
 from genie_dp.importers.source import Imported
-from genie_dp.languages.base import MARKS
+from genie_dp.languages.forms import MARKS
 from genie_dp.languages.programs import POLES
 from genie_dp.languages.units import SHIPPED
 from genie_dp.locale import (

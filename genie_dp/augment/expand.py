@@ -578,7 +578,7 @@ def _copied_words(tokens: Sequence[str], row: Example, program: str) -> frozense
     >>> sorted(_copied_words(row.utterance.split(" "), row, row.program))
     [1, 2]
     """
-    copied = get_language(row.language).copied_part(program)
+    copied = get_language(row.language).form(program).copied
     positions = value_positions(tokens, copied) if copied else _NOTHING
     if GLUE not in tokens:
         return positions

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.base import MARKS, Language
+from genie_dp.languages.base import Language
+from genie_dp.languages.forms import MARKS
 from genie_dp.languages.library import Library
 from genie_dp.languages.types import STRING, is_slot, slot_type
 from genie_dp.records import Example
@@ -48,7 +49,7 @@ def is_plain_command(row: Example, language: Language, library: Library | None) 
     tokens = row.utterance.split(" ")
     if len(row.functions) != 1 or not _MARKS_OF_SENTENCES.isdisjoint(tokens):
         return False
-    marks = frozenset(language.marks_in(row.program.split(" ")))
+    marks = frozenset(language.form(row.program).marks)
     signature = library.signature(row.functions[0]) if library else None
     is_action = signature is None or signature.kind == "action"
     return is_action and (marks >= MARKS.keys() or marks.isdisjoint(_NOT_PLAIN))

@@ -164,11 +164,12 @@ def skill_paraphrases(
 
 def _with_placeholders(row: Example, language: Language, library: Library | None) -> Example | None:
     """Return a row with placeholders for its names and texts; None where it has none."""
-    words, program = row.utterance.split(" "), row.program.split(" ")
+    words, form = row.utterance.split(" "), language.form(row.program)
+    program = form.tokens
     found_values: dict[int, tuple[int, str, list[tuple[int, int]]]] = {}  # by place in the sentence
     places: dict[tuple[str, ...], int] = {}
-    for literal in language.literals(program):
-        tokens = tuple(program[literal.start : literal.end])
+    for literal in form.literals:
+        tokens = program[literal.start : literal.end]
         if not literal.is_text:
             continue
         if tokens in places:

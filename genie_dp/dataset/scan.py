@@ -163,7 +163,7 @@ def as_row(row: Example, place: RowPlace | None = None) -> ScannedRow:
 def _functions(program: str, language: str, place: RowPlace | None) -> tuple[str, ...]:
     try:
         target = get_language(language)
-        functions = target.functions_in(program)
+        functions = target.form(program).functions
         # Nodes of one label are one function, as data sets of expressions count them.
         return functions if target.has_skills else tuple(dict.fromkeys(functions))
     except GenieError as error:

@@ -45,7 +45,7 @@ def traits_of(program: str, functions: Sequence[str], language: str = DEFAULT_LA
     ['filters']
     """
     bits = COMPOUND if len(functions) > 1 else 0
-    for name in get_language(language).traits_in(program):
+    for name in get_language(language).form(program).traits:
         bits |= _BITS[name]
     return bits
 

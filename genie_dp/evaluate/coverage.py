@@ -319,7 +319,7 @@ class CoverageReader:
         """Return the outcome of a sentence; `read` is the first program's unless it is given."""
         language = self.inputs.language
         code = expected or (programs[0].text if programs else "")
-        functions = tuple(dict.fromkeys(language.functions_in(code))) if code else ()
+        functions = tuple(dict.fromkeys(language.form(code).functions)) if code else ()
         bits = traits_of(code, functions, language.name) if code else 0
         if read is None:
             read = programs[0].read if programs else self.spoken.guess(row.utterance)
@@ -359,7 +359,7 @@ class CoverageReader:
         sentence = self.explainer.sentence_of(read)
         chart = Chart(self.explainer.grammar, self.explainer.max_depth)
         miss = nearest_miss(self.explainer, sentence, chart)
-        functions = self.inputs.language.functions_in(expected) if expected else ()
+        functions = self.inputs.language.form(expected).functions if expected else ()
         lacking = tuple(n for n in dict.fromkeys(functions) if n not in miss.functions)
         if likely:
             verdict, cause = "other", "said otherwise"
@@ -390,7 +390,7 @@ class CoverageReader:
         """Return the telling words of a sentence that its guessed stub turns into no program."""
         if sentence.expected or sentence.missed is None:
             return ()
-        (function,) = self.inputs.language.functions_in(stub.sentence.program)
+        (function,) = self.inputs.language.form(stub.sentence.program).functions
         function_words = dict(sentence.missed.nearest)[function]
         telling = self.values.content_words(stub.sentence.read.tokens)
         words = (word for word in dict.fromkeys(telling) if word[:1].isalnum())  # no "'s"

@@ -12,7 +12,8 @@ from itertools import chain
 from string import ascii_lowercase
 
 from genie_dp.errors import GenieError
-from genie_dp.languages.base import Language, Literal
+from genie_dp.languages.base import Language
+from genie_dp.languages.forms import Literal
 from genie_dp.languages.library import Library
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.parser.reading.prepare import key_of
@@ -71,8 +72,8 @@ def align(utterance: str, program: str, spoken: SpokenSentences, inputs: Inputs)
         spoken: the finder of values.
         inputs: the language, and its library.
     """
-    program_tokens = program.split(" ")
-    literals = list(inputs.language.literals(program_tokens))
+    form = inputs.language.form(program)
+    program_tokens, literals = [*form.tokens], form.literals
     variants = spoken.variants(utterance)
     agreeing = [(_places(variant, literals), variant) for variant in variants]
     complete = [(places, variant) for places, variant in agreeing if places is not None]
@@ -297,7 +298,7 @@ class NearestPrograms:
             for program in chain.from_iterable(
                 self._programs(f"{words} {condition}".strip()) for condition in conditions
             ):
-                if set(self.explainer.compiled.language.functions_in(program)) != {function}:
+                if set(self.explainer.compiled.language.form(program).functions) != {function}:
                     continue
                 if {token for token in read.values} <= {*program.split(" ")}:
                     return AlignedSentence(read, program)

@@ -191,7 +191,7 @@ class GapListener:
 
     def _function_of(self, reply: Reply) -> str:
         """Return the function of the nearest that a parser can do, "" of none."""
-        functions = self.inputs.language.functions_in(reply.program) if reply.program else ()
+        functions = self.inputs.language.form(reply.program).functions if reply.program else ()
         return next(iter(functions), "")
 
     def _nearest(self, tokens: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
@@ -404,7 +404,7 @@ class GapListener:
         if text and stub is not None:
             words, program = " ".join(stub.sentence.read.tokens), stub.sentence.program
             language = self.inputs.language
-            functions = tuple(language.functions_in(program))
+            functions = language.form(program).functions
             row = Example(
                 f"gap {judged.id}", words, program, language.name, "private", functions=functions
             )

@@ -8,22 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.forms import TokenForm
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.types import Type, is_slot
-
-# What a program does, beside its functions and values, that words of a sentence ask for.
-MARKS = {
-    "alert": "something is told when it happens",
-    "repeat": "something is done again and again, or whenever something happens",
-    "count": "how many there are: a count, a sum, or a part that is a number",
-    "rank": "the first ones, by some order",
-    "refer": "an action is given what the sentence names, or what another function gives",
-    "show": "something is shown",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,34 +55,6 @@ class MissingInput:
     type: str
     question: str
     call: int = 0
-
-
-class Literal(NamedTuple):
-    """A constant of a program: the tokens from `start` to before `end`.
-
-    Attributes:
-        constant: its value in the notation that readers share, such as "date:2027-03-14".
-        is_text: whether it is words between quotes, names of entities included.
-    """
-
-    start: int
-    end: int
-    constant: str
-    is_text: bool
-
-
-class Compared(NamedTuple):
-    """Where a program has a placeholder outside of texts.
-
-    Attributes:
-        part: what it belongs to, as `Language.parts_in` names it.
-        sign: what stands before it, such as ">"; that of a sum is the sign of the sum.
-        is_shifted: whether it is added to something, or taken away.
-    """
-
-    part: str
-    sign: str
-    is_shifted: bool = False
 
 
 class ProgramComparison(Protocol):
@@ -256,7 +219,7 @@ class Language(Protocol):
         learns_from_programs: whether `grammar_texts` are whole programs, else constants.
         sequence: what stands between the token forms of programs that make one; "" if none does.
         infers_types: whether a placeholder `$x` of a body has the type of what it fills.
-        traits: what `traits_in` may find in a program.
+        traits: what `TokenForm.traits` may have.
     """
 
     name: str
@@ -305,6 +268,9 @@ class Language(Protocol):
 
     def render(self, program: Any) -> str:
         """Return the program as people write it."""
+
+    def form(self, text: str) -> TokenForm:
+        """Return a program in token form, to be asked for its parts without parsing it."""
 
     def functions(self, program: Any) -> Counter[str]:
         """Return how often each function is used, in program order."""
@@ -422,7 +388,7 @@ class Language(Protocol):
         An input that takes a list takes one of this value alone.
 
         Args:
-            constant: as in `Literal`, or "enum:NAME" of a listed value, "true", "false".
+            constant: as in `forms.Literal`, or "enum:NAME" of a listed value, "true", "false".
         """
         raise TypeError(f"a program of {self.name} lacks no input")
 
@@ -471,78 +437,17 @@ class Language(Protocol):
 
     def placeholders(self, program: Any) -> tuple[str, ...]:
         """Return the placeholders that a program has, in program order."""
-        tokens = self.tokens(program).split(" ")
-        return tuple(dict.fromkeys(filter(is_slot, tokens)))
+        return tuple(dict.fromkeys(filter(is_slot, self.tokens(program).split(" "))))
 
     def map_names(self, program: Any, find: Callable[[str, str], str]) -> Any:
         """Return a program with what `find(kind, words)` gives for each name of an entity."""
 
-    def literals(self, program: Sequence[str]) -> Iterable[Literal]:
-        """Yield the constants of a token form, in its order."""
-
     def written(self, constant: str) -> str:
         """Return the token form of a constant that a reader found."""
-
-    # ------------------------------------------------------- what token forms tell, unparsed
-
-    def functions_in(self, text: str) -> tuple[str, ...]:
-        """Return the functions of a token form, as often as used; GenieError if none."""
-        return tuple(self.functions(self.from_tokens(text)).elements())
-
-    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
-        """Return what a token form has beside its functions, without copied values."""
-
-    def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
-        """Return the constants of a token form that templates put there: no texts, no placeholders.
-
-        Dates that are told from the moment of execution are among them.
-        """
-        return frozenset()
-
-    def compared_in(self, program: Sequence[str]) -> Mapping[str, Sequence[Compared]] | None:
-        """Return where a token form has each placeholder, texts aside; None if it cannot tell."""
-        return None
-
-    def marks_in(self, program: Sequence[str]) -> Collection[str]:
-        """Return which of `MARKS` a token form has; all where it cannot tell."""
-        return MARKS
-
-    def values_in(self, program: Sequence[str]) -> Sequence[str]:
-        """Return the tokens of a token form that may be words of a sentence as they are.
-
-        Words of its own that say what is meant, such as the values of a list, are none.
-        """
-        return program
-
-    def inputs_in(self, program: Sequence[str]) -> Sequence[tuple[str, frozenset[str]]]:
-        """Return the functions of a token form, each with the inputs that it is given.
-
-        Nothing where the library says which inputs a function cannot do without.
-        """
-        return ()
 
     def is_function_name(self, text: str) -> bool:
         """Tell whether a function of the language may have that name."""
         return " " not in text
-
-    def traits_in(self, text: str) -> frozenset[str]:
-        """Return which of `traits` a program in token form has."""
-        return frozenset()
-
-    def copied_part(self, text: str) -> str:
-        """Return a token form without words that a sentence never gives; "" if it gives none."""
-        return text
-
-    def outline(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """Return a token form with names for its texts, and these texts.
-
-        Token forms of one outline are well-typed together, and so are their canonical forms of one.
-        """
-        return text, ()
-
-    def fill_outline(self, text: str, texts: Sequence[str]) -> str:
-        """Return a token form with the texts that the names of an outline stand for."""
-        return text
 
     def quotes(self, type_: Type, before: str) -> tuple[str, str]:
         """Return what stands before and after the words of a value; `before` is the program there.

@@ -80,15 +80,15 @@ class ByOutline(Generic[Told]):
 
     def __init__(self, language: Language, work: Callable[[str], tuple[str, Told]]):
         """Keep how it is done: from a token form to another one, and to what no text changes."""
-        self._outline, self._fill = language.outline, language.fill_outline
+        self._form = language.form
         self._work = lru_cache(maxsize=_MOST_OUTLINES)(work)
 
     def __call__(self, program: str) -> tuple[str, Told]:
         """Return both for a program in token form; what `work` raises is raised."""
-        outline, texts = self._outline(program)
+        outline, texts = self._form(program).outline
         result, rest = self._work(outline)
         # Most programs are as they should be.
-        return program if result == outline else self._fill(result, texts), rest
+        return program if result == outline else self._form(result).with_texts(texts).text, rest
 
 
 def functions_of(row: Example) -> tuple[str, ...]:
@@ -102,6 +102,6 @@ def functions_of(row: Example) -> tuple[str, ...]:
     if row.functions:
         return row.functions
     try:
-        return get_language(row.language).functions_in(row.program)
+        return get_language(row.language).form(row.program).functions
     except GenieError:
         return ()  # no program, or none that can be read

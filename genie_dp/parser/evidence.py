@@ -25,6 +25,7 @@ import xxhash
 from genie_dp.english.frames import frames_of
 from genie_dp.errors import GenieError
 from genie_dp.languages.base import Language
+from genie_dp.languages.forms import TokenForm
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
 from genie_dp.locale import Words
@@ -301,9 +302,9 @@ class Evidence:
 
         Args:
             sentence: as it was read, with placeholders.
-            program: tokens of the token form, with these placeholders: its `Language.values_in`.
+            program: tokens of the token form, with these placeholders: its `TokenForm.values`.
             functions: those of the program.
-            parts: what it has beside them, as `Language.parts_in` names it.
+            parts: what it has beside them, as `TokenForm.parts` names it.
             operators: its own; None where those of the sentence are not looked at.
             near: returns those of some words that are near to words of the program's functions.
         """
@@ -412,7 +413,8 @@ class Evidence:
             return program
         tokens = program.split(" ")
         try:
-            functions, parts = set(language.functions_in(program)), language.parts_in(tokens)
+            form = language.form(program)
+            functions, parts = set(form.functions), form.parts
         except GenieError:  # without a grammar it may be no program
             return program
         for place in places_of_texts(tokens):
@@ -517,7 +519,7 @@ class Evidence:
             words: those that may be a value.
             sides: the words before and behind them, "" at the ends of the sentence.
             functions, parts: those of the program.
-            fixed: its constants, as `Language.fixed_in` returns them.
+            fixed: its constants, its `TokenForm.fixed`.
         """
         if any(self.says(words, functions, fixed=constant) for constant in fixed):
             return True
@@ -683,9 +685,7 @@ class _RowCounts:
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
         # Functions are of an outline, for texts have none, and there are fewer.
-        functions_in, parts_in = cache(language.functions_in), cache(language.parts_in)
-        inputs_in, values_in = cache(language.inputs_in), cache(language.values_in)
-        fixed_in = cache(language.fixed_in)
+        form_of = cache(language.form)
         start, end, value = map(self._number, (_START, _END, _VALUE))
         bare = self._number(_BARE) << 32
         numbers = [self._number(_name_of(name)) for name in store.names]
@@ -700,8 +700,8 @@ class _RowCounts:
         for text, (sentence, _) in islice(rows, 0, None, step):
             if text == OUT_OF_SCOPE:
                 continue
-            form = tuple(text.split(" "))
-            tokens = {places[token] for token in values_in(form)}
+            form = form_of(text)
+            tokens = {places[token] for token in form.values}
             values = {token for token in tokens.intersection(sentence) if not is_plain[token]}
             words = [
                 value if word in values and not is_slot_[word] else numbers[word]
@@ -712,47 +712,46 @@ class _RowCounts:
             terms.update([first << 32 | second for first, second in pairs])
             if not values and not any([is_telling[x] and x not in tokens for x in sentence]):
                 terms.add(bare)
-            parts = parts_in(form)
-            for function, inputs in inputs_in(form):
+            for function, inputs in form.inputs:
                 self._given[function].add(inputs)
-            part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
-            functions = functions_in(language.outline(text)[0])
-            fixed = fixed_in(form)
+            part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in form.parts]
+            functions = form_of(form.outline[0]).functions
             with_opposites = {opposed[x] for x in words if x in opposed}
             unopposed = [x for x in with_opposites if with_opposites.isdisjoint(pairs_of[x])]
-            inside = {places[x] for place in places_of_texts(form, names=True) for x in form[place]}
+            inside = {
+                places[x]
+                for place in places_of_texts(form.tokens, names=True)
+                for x in form.tokens[place]
+            }
             for function in set(functions):
                 self._inside[function].update([numbers[x] for x in inside])
                 self._unopposed[function].update(unopposed)
                 self._functions[function].add(terms, part_numbers)
-                for constant in (*fixed, *([""] if fixed else [])):
+                for constant in (*form.fixed, *([""] if form.fixed else [])):
                     self._fixed[function, constant].add(terms, ())
                 if len(functions) == 1:
                     self._alone[function].update(words)
             if any([operates[word] for word in sentence]):
                 sentence_words = [store.names[word] for word in sentence]
-                self._add_operators(sentence_words, form, functions, parts, language)
+                self._add_operators(sentence_words, form, functions)
 
     def _add_operators(
-        self, sentence: Sequence[str], program: Sequence[str], functions: Sequence[str],
-        parts: Iterable[str], language: Language,
-    ) -> None:  # fmt: skip
+        self, sentence: Sequence[str], form: TokenForm, functions: Sequence[str]
+    ) -> None:
         """Note the negations of a row, those in its texts aside, and operators that it lacks."""
         if not operators_in(sentence, self._words):
             return
         if is_question(sentence, self._words):
             self._questioned.update(functions if len(functions) == 1 else ())
-        values = set(language.values_in(program)) - self._empty
-        own = Operators.from_program(program, language)
+        values = set(form.values) - self._empty
+        own = Operators.from_form(form)
         for operator, part in open_operators(sentence, own, self._words):
             for term in _lost_terms(operator, part, values):
                 self._lost.update((function, term) for function in set(functions))
-        for negation in open_negations(
-            sentence, program, language, self._words, is_listed=lambda *_: True
-        ):
+        for negation in open_negations(sentence, form, self._words, is_listed=lambda *_: True):
             denied = self._denied[tuple(sorted(functions)), negation.name]
             denied.sides.add(_sides(negation, values))
-            denied.parts.update(parts)
+            denied.parts.update(form.parts)
             denied.words.update(sentence)
 
     def _number(self, name: str) -> int:

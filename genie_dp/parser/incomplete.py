@@ -94,7 +94,7 @@ def _cut_rows(
         for place in rng.sample(range(len(store)), min(len(store), _MOST_TRIED // len(stores))):
             pair = store[place]
             is_command = pair.program != (OUT_OF_SCOPE,)
-            functions = language.functions_in(" ".join(pair.program)) if is_command else ()
+            functions = language.form(" ".join(pair.program)).functions if is_command else ()
             is_asking = len(functions) == 1 and functions[0] in asking
             cuts = list(_cuts(pair, language, maker.locale.words)) if is_asking else []
             for cut in rng.sample(cuts, len(cuts)):
@@ -127,7 +127,7 @@ def _cuts(pair: Pair, language: Language, known: Words) -> Iterator[_Cut]:
                 yield _Cut(start, end, " ".join(value))
     copied = {
         place
-        for literal in language.literals(pair.program)
+        for literal in language.form(" ".join(pair.program)).literals
         for place in range(literal.start, literal.end)
     }
     for place, token in enumerate(pair.program):

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from genie_dp.english.forms import starts_with_verb
-from genie_dp.languages.base import MARKS, Compared, Language
+from genie_dp.languages.forms import MARKS, Compared, TokenForm
 from genie_dp.languages.types import is_slot
 from genie_dp.locale import Words
 from genie_dp.skills.words import tokenize
@@ -313,8 +313,8 @@ class Operators(NamedTuple):
     """The operators of a program.
 
     Attributes:
-        compared: `Language.compared_in`; None if its language cannot tell.
-        marks: `Language.marks_in`.
+        compared: `TokenForm.compared`; None if its language cannot tell.
+        marks: `TokenForm.marks`.
         texts: the words of its texts.
         names: those of them that are in names of entities.
     """
@@ -325,14 +325,14 @@ class Operators(NamedTuple):
     names: frozenset[str]
 
     @classmethod
-    def from_program(cls, program: Sequence[str], language: Language) -> "Operators":
-        """Return those of a token form."""
+    def from_form(cls, form: TokenForm) -> "Operators":
+        """Return those of a program in token form."""
         texts: dict[bool, set[str]] = {False: set(), True: set()}
-        for kind, text_words in _texts_in(program, language) if '"' in program else ():
+        for kind, text_words in _texts_in(form) if '"' in form.text else ():
             texts[kind != ""].update(text_words)
         return cls(
-            language.compared_in(program),
-            language.marks_in(program),
+            form.compared,
+            form.marks,
             frozenset(texts[False] | texts[True]),
             frozenset(texts[True]),
         )
@@ -384,8 +384,7 @@ def _compares(parts: Sequence[Compared], signs: Sequence[str]) -> bool:
 
 def open_negations(
     sentence: Sequence[str],
-    program: Sequence[str],
-    language: Language,
+    form: TokenForm,
     words: Words,
     is_listed: IsListed,
 ) -> list[Operator]:
@@ -402,7 +401,7 @@ def open_negations(
     if not negations:
         return []
     inside: set[int] = set()
-    for kind, text in _texts_in(program, language):
+    for kind, text in _texts_in(form):
         start, listed = _find(sentence, text), is_listed(kind, " ".join(text))
         if start is None or listed is False:  # it may be taken for another name
             continue
@@ -411,10 +410,10 @@ def open_negations(
     return [negation for negation in negations if negation.start not in inside]
 
 
-def _texts_in(program: Sequence[str], language: Language) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _texts_in(form: TokenForm) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the words of each text of a token form, with the kind of entity that it names or ""."""
-    for literal in language.literals(program):
-        tokens = program[literal.start : literal.end]
+    for literal in form.literals:
+        tokens = form.tokens[literal.start : literal.end]
         if '"' in tokens:
             start = tokens.index('"') + 1
             kind = tokens[-1].removeprefix("^^") if tokens[-1].startswith("^^") else ""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.languages.base import MARKS
 from genie_dp.languages.calls.library import words_of
+from genie_dp.languages.forms import MARKS
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
@@ -696,13 +696,13 @@ class Parser:
         """Tell whether a part of a sentence means a function that the program of all has not."""
         if whole is None:
             return False
-        functions = self.target.language.functions_in
-        own = set(functions(whole.program))
-        return any(not own.issuperset(functions(answer.program)) for answer in answers)
+        form = self.target.language.form
+        own = set(form(whole.program).functions)
+        return any(not own.issuperset(form(answer.program).functions) for answer in answers)
 
     def _waits(self, program: str) -> bool:
         """Tell whether a program is done later, or again and again."""
-        marks = self.target.language.marks_in(program.split(" "))
+        marks = self.target.language.form(program).marks
         return not (_WAITING.isdisjoint(marks) or MARKS.keys() <= set(marks))
 
     def _waits_for_now(self, candidate: "_Candidate", tokens: Sequence[str]) -> bool:
@@ -714,12 +714,9 @@ class Parser:
 
     def _joined_parts(self, answer: Answer, entities: EntityNames | None) -> tuple[bool, bool]:
         """Tell whether a text, and whether a name that no list has, may hold another command."""
-        tokens, words = answer.program.split(" "), self.use.locale.words
-        texts = (
-            x
-            for x in self.target.language.literals(tokens)
-            if x.is_text and not tokens[x.end - 1].startswith("^^")
-        )
+        form, words = self.target.language.form(answer.program), self.use.locale.words
+        tokens = form.tokens
+        texts = (x for x in form.literals if x.is_text and not tokens[x.end - 1].startswith("^^"))
         inner_texts = (" ".join(tokens[x.start + 1 : x.end]) for x in texts)
         names = (is_one for _, _, is_one in self._names_in(answer, entities))
         return any(is_joined(text, words) for text in inner_texts), not all(names)
@@ -746,8 +743,9 @@ class Parser:
         self, answer: Answer, entities: EntityNames | None
     ) -> Iterator[tuple[tuple[str, str], bool | None, bool]]:
         """Yield the names of a program: (kind, name), whether a list has it, whether it is one."""
-        tokens, words = answer.program.split(" "), self.use.locale.words
-        for literal in self.target.language.literals(tokens):
+        form, words = self.target.language.form(answer.program), self.use.locale.words
+        tokens = form.tokens
+        for literal in form.literals:
             last = tokens[literal.end - 1]
             if literal.is_text and last.startswith("^^"):
                 kind = last.removeprefix("^^")
@@ -763,7 +761,7 @@ class Parser:
         language, library = self.target.language, self.target.library
         programs = list(dict.fromkeys(answer.program for answer in answers))
         waiting = set(map(self._waits, programs))
-        is_alike = len(set(map(language.functions_in, programs))) == 1
+        is_alike = len({language.form(program).functions for program in programs}) == 1
         # What is meant of each of several things is meant of all, or of none.
         together = min if commands.is_of_all else math.prod
         confidence = together(answer.confidence for answer in answers)
@@ -935,12 +933,13 @@ class Parser:
             return ()
         words, sentence = self.use.locale.words, candidate.reading.tokens
         is_listed = names.is_listed if names is not None else lambda kind, text: None
-        program, language = candidate.decoded.split(), self.target.language
-        parts, values = candidate.parts, language.values_in(program)
+        form, parts = self.target.language.form(candidate.decoded), candidate.parts
         denied = [
             negation.name
-            for negation in open_negations(sentence, program, language, words, is_listed=is_listed)
-            if not self._evidence.denies(negation, sentence, values, candidate.functions, parts)
+            for negation in open_negations(sentence, form, words, is_listed=is_listed)
+            if not self._evidence.denies(
+                negation, sentence, form.values, candidate.functions, parts
+            )
         ]
         for token in candidate.reading.links:
             name = candidate.reading.values[token].text.casefold()
@@ -958,8 +957,8 @@ class Parser:
         """
         if candidate.is_derived:
             return ()
-        program, reading = candidate.decoded.split(), candidate.reading
-        fixed = self.target.language.fixed_in(program)
+        form, reading = self.target.language.form(candidate.decoded), candidate.reading
+        program, fixed = form.tokens, form.fixed
         spans = [value.span for value in reading.values.values()]
         row = ("", *reading.tokens, "")
         spoken_values: list[tuple[tuple[str, ...], ReadValue]] = [
@@ -1161,7 +1160,7 @@ class Parser:
                 derivation.program,
                 derivation.reading,
                 -derivation.doubt - _left_out(owned, derivation.reading),
-                functions=tuple(language.functions_in(derivation.program)),
+                functions=language.form(derivation.program).functions,
                 is_derived=True,
             )
             for derivation in derived
@@ -1178,7 +1177,7 @@ class Parser:
         """Tell whether each function of a program has the inputs that some row gives it."""
         return program == OUT_OF_SCOPE or all(
             self._evidence.gives(function, inputs)
-            for function, inputs in self.target.language.inputs_in(program.split(" "))
+            for function, inputs in self.target.language.form(program).inputs
         )
 
     def _is_usual_call(self, candidate: "_Candidate") -> bool:
@@ -1191,7 +1190,7 @@ class Parser:
         return candidate.is_derived or all(
             self._evidence.gives_together(function, inputs)
             and self._evidence.takes_question(function, sentence)
-            for function, inputs in self.target.language.inputs_in(candidate.decoded.split(" "))
+            for function, inputs in self.target.language.form(candidate.decoded).inputs
         )
 
     def _rank(self, candidates: "Sequence[_Candidate]") -> "list[_Candidate]":
@@ -1225,19 +1224,15 @@ class Parser:
         return [*refusals, *meant] if is_refused else [*meant, *refusals]
 
     def _set_support(self, candidate: "_Candidate") -> None:
-        words, program = candidate.reading.tokens, candidate.decoded.split()
-        language, parts = self.target.language, frozenset[str]()
-        values = language.values_in(program)
+        form = self.target.language.form(candidate.decoded)
         try:
-            candidate.functions = language.functions_in(candidate.decoded)
-            parts = language.parts_in(program)
+            candidate.functions, candidate.parts = form.functions, form.parts
         except GenieError:  # without a grammar it may be no program
-            candidate.functions = ()
-        candidate.parts = parts
+            candidate.functions, candidate.parts = (), frozenset()
         nearness = self._learned.decoder.near if self._learned else None
         candidate.support = self._evidence.support(
-            words, values, candidate.functions, parts, Operators.from_program(program, language),
-            near=partial(nearness.to, program) if nearness else None,
+            candidate.reading.tokens, form.values, candidate.functions, candidate.parts,
+            Operators.from_form(form), near=partial(nearness.to, form.tokens) if nearness else None,
         )  # fmt: skip
 
     def _fill(

@@ -99,11 +99,10 @@ class Lexicon:
     def _add(self, pair: Pair, language: Language) -> None:
         if pair.program == (OUT_OF_SCOPE,):
             return
-        functions = language.functions_in(" ".join(pair.program))
-        values = language.values_in(pair.program)
-        for word in content_words(pair.sentence, values, self.words):
-            self.functions[word].update(functions)
-        if len(functions) == 1:
+        form = language.form(" ".join(pair.program))
+        for word in content_words(pair.sentence, form.values, self.words):
+            self.functions[word].update(form.functions)
+        if len(form.functions) == 1:
             self.simple.append(pair)
 
     def fits(self, words: Sequence[str]) -> float:

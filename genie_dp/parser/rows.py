@@ -512,7 +512,7 @@ def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
     counts: Counter[object] = Counter()
     texts: dict[object, str] = {}
     for row in rows:
-        literals = preparer.language.literals(row.program.split(" "))
+        literals = preparer.language.form(row.program).literals
         constants = [literal.constant for literal in literals if not literal.is_text]
         text_of_key = {preparer.key_of(constant): constant for constant in constants}
         if text_of_key:
@@ -712,7 +712,7 @@ class RowMaker:
 
     def _has_known_functions(self, program: str) -> tuple[str, bool]:
         # Policies may name all functions of a skill.
-        names = self.target.language.functions_in(program)
+        names = self.target.language.form(program).functions
         return program, all(name in self.known or name.endswith(".*") for name in names)
 
     def _form_of(self, program: str) -> tuple[str, tuple[str, tuple[str, ...]]]:
@@ -728,7 +728,7 @@ class RowMaker:
         if language.check(tree, library):
             return program, ("a program that is not well-typed", ())
         form = language.tokens(language.canonical(tree, library), library)
-        return form, ("", language.functions_in(form) if language.has_skills else ())
+        return form, ("", language.form(form).functions if language.has_skills else ())
 
 
 def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:

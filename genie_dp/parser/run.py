@@ -652,7 +652,7 @@ def _examples(material: "Material") -> tuple[str, ...]:
                 counts[" ".join(words), program] += 1
     ranks: dict[frozenset[str], tuple[int, int, int, str]] = {}
     for (sentence, program), count in counts.items():
-        names = frozenset(material.target.language.functions_in(program))
+        names = frozenset(material.target.language.form(program).functions)
         # What comes again is without the noise of augmentation.
         rank = (program.count(" "), -count, abs(sentence.count(" ") - 4), sentence)
         ranks[names] = min(ranks.get(names, rank), rank)

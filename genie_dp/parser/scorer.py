@@ -58,10 +58,8 @@ class ParserScorer:
             units = self.target.units
             reader = load_reader(phrases=reading.phrases, units=units, locale=locale)
             texts = files.read_texts(folder)
-            literal_lists = (self.target.language.literals(text.split(" ")) for text in texts)
-            fixed = frozenset(
-                literal.constant for literals in literal_lists for literal in literals
-            )
+            form = self.target.language.form
+            fixed = frozenset(x.constant for text in texts for x in form(text).literals)
             self._preparer = Preparer(
                 reader, self.target.language, library, NOW, locale, fixed, reading.glued
             )

@@ -104,14 +104,11 @@ def _rank(
 ) -> tuple[Decoded, Signals]:
     """Return the first program as `Parser` orders them, and its signals."""
     ranked = []
-    language = decoder.target.language
     for program in meant:
-        tokens = program.program.split()
-        functions, parts = language.functions_in(program.program), language.parts_in(tokens)
+        form = decoder.target.language.form(program.program)
         support = evidence.support(
-            sentence, language.values_in(tokens), functions, parts,
-            Operators.from_program(tokens, language),
-            near=partial(decoder.near.to, tokens) if decoder.near else None,
+            sentence, form.values, form.functions, form.parts, Operators.from_form(form),
+            near=partial(decoder.near.to, form.tokens) if decoder.near else None,
         )  # fmt: skip
         ranked.append((program.log_probability + support.weight, program, support))
     ranked.sort(key=lambda x: (-x[0], x[1].program))

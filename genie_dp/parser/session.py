@@ -106,7 +106,7 @@ class English:
 
     def confirm(self, program: str) -> str:
         """Return what an assistant says that it is about to do (`Describer.confirm`)."""
-        functions = frozenset(get_language(self.library.language).functions_in(program))
+        functions = frozenset(get_language(self.library.language).form(program).functions)
         describer = self._describer
         if describer is None:  # most sessions say one program
             describer = Describer(self.sentences.compiled, self.library, functions=functions)

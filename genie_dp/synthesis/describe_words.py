@@ -130,10 +130,11 @@ def with_constants(program: str, language: Language, units: Units) -> Iterator[W
         language: its language.
         units: those of the library.
     """
-    tokens = program.split(" ")
+    form = language.form(program)
+    tokens = form.tokens
     found = [
         (literal, value, stem)
-        for literal in language.literals(tokens)
+        for literal in form.literals
         if (value := _value_of(literal.constant)) is not None
         and (type_ := spoken_type(value)) is not None
         and (stem := ty.slot_stem(type_, units)) is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from genie_dp.cli import run
 from genie_dp.dataset.scan import KEYS, program_key
 from genie_dp.dataset.traits import CLASSES, TRAITS, class_of, traits_of
-from genie_dp.languages.thingtalk.skim import functions_in
+from genie_dp.languages.thingtalk.forms import ThingTalkForm
 from tests.dataset.dataset_rows import LAMP, SHOP, families, read, row, write
 
 
@@ -233,6 +233,6 @@ def test_words_of_the_language_stay_in_the_key():
     ],
 )  # fmt: skip
 def test_traits_are_read_off_the_tokens(program, group, traits):
-    bits = traits_of(program, functions_in(program))
+    bits = traits_of(program, ThingTalkForm(program).functions)
     assert CLASSES[class_of(bits)][1] == group
     assert [name for bit, name in TRAITS if bits & bit] == traits

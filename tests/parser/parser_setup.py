@@ -113,7 +113,7 @@ def train_calls(folder):
     write(
         folder / "rows.jsonl",
         [
-            row(f"S{n}", said, program, language="calls", functions=calls.functions_in(program))
+            row(f"S{n}", said, program, language="calls", functions=calls.form(program).functions)
             for n, (said, program) in enumerate(SAID * 3)
         ],
     )

@@ -59,14 +59,13 @@ def test_a_negation_is_content(language):
 
 def denied(sentence, program, *, said=(), language="de", listed=None):
     """Return the negations of a sentence that neither texts of its program nor rows have."""
-    words, tokens, form = words_of(language), tokenize(sentence), program.split()
+    words, tokens, form = words_of(language), tokenize(sentence), CALLS.form(program)
     evidence = Evidence.from_rows([[Pair.from_text(*row) for row in said]], CALLS, words)
-    functions, parts = CALLS.functions_in(program), CALLS.parts_in(form)
-    found = open_negations(tokens, form, CALLS, words, lambda kind, text: listed)
+    found = open_negations(tokens, form, words, lambda kind, text: listed)
     return [
         negation.name
         for negation in found
-        if not evidence.denies(negation, tokens, CALLS.values_in(form), functions, parts)
+        if not evidence.denies(negation, tokens, form.values, form.functions, form.parts)
     ]
 
 
@@ -190,11 +189,10 @@ def shoes(condition):
 
 def lost(sentence, program, *, said=()):
     """Return the operators of an English sentence that neither its program nor rows have."""
-    words, tokens, form = words_of("en"), tokenize(sentence), program.split()
+    words, tokens, form = words_of("en"), tokenize(sentence), THINGTALK.form(program)
     evidence = Evidence.from_rows([[Pair.from_text(*row) for row in said]], THINGTALK, words)
-    functions, parts = THINGTALK.functions_in(program), THINGTALK.parts_in(form)
-    own = Operators.from_program(form, THINGTALK)
-    return list(evidence.support(tokens, THINGTALK.values_in(form), functions, parts, own).lost)
+    own = Operators.from_form(form)
+    return list(evidence.support(tokens, form.values, form.functions, form.parts, own).lost)
 
 
 @pytest.mark.parametrize(
@@ -283,9 +281,9 @@ def test_calls_compare_nothing_unless_rows_say_so_and_have_every_mark():
         ("heat to at least NUMBER_0", rows[0][1], ()),
         ("what it does every day", program, ()),
     ):
-        tokens = form.split()
-        functions, own = CALLS.functions_in(form), Operators.from_program(tokens, CALLS)
-        support = evidence.support(sentence.split(), tokens, functions, operators=own)
+        read, said = CALLS.form(form), sentence.split()
+        own = Operators.from_form(read)
+        support = evidence.support(said, read.tokens, read.functions, operators=own)
         assert support.lost == expected
 
 
@@ -322,7 +320,7 @@ def test_of_two_programs_the_one_that_compares_as_the_sentence_goes_before():
     evidence = Evidence.from_rows([[]], THINGTALK, words)
     weights = []
     for sign in ("<", ">", "=="):
-        form = shoes(f"{PRICE} {sign} CURRENCY_0").split()
-        own = Operators.from_program(form, THINGTALK)
-        weights.append(evidence.support(sentence, form, [SHOES], operators=own).weight)
+        form = THINGTALK.form(shoes(f"{PRICE} {sign} CURRENCY_0"))
+        own = Operators.from_form(form)
+        weights.append(evidence.support(sentence, form.tokens, [SHOES], operators=own).weight)
     assert weights[0] > max(weights[1:]) + 50

@@ -47,7 +47,7 @@ def test_the_loop_has_the_settings_of_the_recipe():
 
 def test_a_parser_offers_sentences_of_training_and_what_it_can_do(parser):
     offers = parser.offers()
-    functions = [frozenset(parser.target.language.functions_in(r.program))
+    functions = [frozenset(parser.target.language.form(r.program).functions)
                  for r in parser.parse(offers.sentences) if r.is_known]  # fmt: skip
     assert offers.sentences
     assert len(set(functions)) == len(functions)

@@ -264,14 +264,14 @@ def lights():
 )
 def test_words_tell_which_conditions_a_program_has(lights, sentence, program, counts):
     tokens = program.split()
-    support = lights.support(sentence.split(), tokens, [LIGHTS], THINGTALK.parts_in(tokens))
+    support = lights.support(sentence.split(), tokens, [LIGHTS], THINGTALK.form(program).parts)
     assert (support.told, support.untold, support.left_out) == counts
 
 
 def test_of_two_programs_with_one_function_the_one_that_the_words_tell_weighs_more(lights):
     words = ["show", "the", "dark", "lights"]
     weights = [
-        lights.support(words, p.split(), [LIGHTS], THINGTALK.parts_in(p.split())).weight
+        lights.support(words, p.split(), [LIGHTS], THINGTALK.form(p).parts).weight
         for p in (ON, OFF, ALL)
     ]
     assert max(weights) == weights[1]
@@ -306,9 +306,8 @@ def test_words_for_a_date_are_meant_by_their_constant_or_there_where_rows_say_th
     evidence = Evidence.from_rows([[Pair.from_text(*row) for row in said]], THINGTALK, ENGLISH)
     before, behind = f" {sentence} ".split(f" {value} ")
     sides = before.split()[-1], (behind.split() or [""])[0]
-    fixed = THINGTALK.fixed_in(program.split())
-    functions = THINGTALK.functions_in(program)
-    assert evidence.means(value.split(), sides, functions, fixed) == is_meant
+    form = THINGTALK.form(program)
+    assert evidence.means(value.split(), sides, form.functions, form.fixed) == is_meant
 
 
 @pytest.mark.parametrize(

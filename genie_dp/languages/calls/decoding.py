@@ -21,6 +21,7 @@ from genie_dp.languages.automaton import (
     text_tree,
 )
 from genie_dp.languages.calls import ast
+from genie_dp.languages.calls.forms import CallsForm
 from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType, types_of
 from genie_dp.languages.calls.text import (
     AND,
@@ -32,7 +33,7 @@ from genie_dp.languages.calls.text import (
     value_tokens,
 )
 from genie_dp.languages.calls.typecheck import Results, may_be, misfits
-from genie_dp.languages.calls.values import NUMBER, literals
+from genie_dp.languages.calls.values import NUMBER
 from genie_dp.languages.terms.frames import (
     NO_TEXTS,
     QUOTE,
@@ -80,7 +81,7 @@ def constants_of(program: str, utterance: str = "") -> Iterator[str]:
     ['3', '$f .id']
     """
     words, tokens = f" {utterance} ", program.split(" ")
-    for literal in literals(tokens):
+    for literal in CallsForm(program).literals:
         literal_words = tokens[literal.start : literal.end]
         copied = f" {' '.join(literal_words)} "
         if literal.is_text:

@@ -10,7 +10,6 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import (
-    Compared,
     DecodingGrammar,
     ProgramComparison,
     ProgramView,
@@ -18,8 +17,8 @@ from genie_dp.languages.base import (
 )
 from genie_dp.languages.calls import ast, structure, typecheck, values
 from genie_dp.languages.calls import text as texts
-from genie_dp.languages.calls import tokens as forms
 from genie_dp.languages.calls.decoding import CallsGrammar, constants_of
+from genie_dp.languages.calls.forms import CallsForm
 from genie_dp.languages.calls.fragment import (
     FragmentState,
     ProgramValue,
@@ -33,7 +32,6 @@ from genie_dp.languages.calls.schema import schema
 from genie_dp.languages.calls.tools import load_tools
 from genie_dp.languages.library import Signature
 from genie_dp.languages.limits import Limits
-from genie_dp.languages.text import unescape_word, without_text
 from genie_dp.languages.types import is_slot
 
 Piece = ProgramValue | SingleValue
@@ -69,7 +67,7 @@ class Calls(base.Language):
     cut_input = staticmethod(typecheck.cut_input)
     schema = staticmethod(schema)
     fill = staticmethod(values.fill)
-    literals = staticmethod(values.literals)
+    form = staticmethod(CallsForm)
     grammar_texts = staticmethod(constants_of)
 
     def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> ToolLibrary:
@@ -177,63 +175,6 @@ class Calls(base.Language):
     def written(self, constant: str) -> str:
         """Return the tokens of a constant."""
         return texts.value_tokens(values.value_of(constant))
-
-    # ------------------------------------------------------- what token forms tell, unparsed
-
-    def functions_in(self, text: str) -> tuple[str, ...]:
-        """Return the tools of a token form, or raise GenieError."""
-        words = without_text(text).split(" ")
-        names = tuple([unescape_word(w[:-1]) for w in words if len(w) > 1 and w[-1] == "("])
-        return names or super().functions_in(text)
-
-    def values_in(self, program: Sequence[str]) -> Sequence[str]:
-        """Return placeholders and the words of texts; listed values are told by other words."""
-        words = forms.scan(program)
-        return [token for token, _, _, is_text, _ in words if is_text or ty.is_slot(token)]
-
-    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
-        """Return each argument with its tool, and with what is listed or a sign beside it."""
-        parts = set()
-        for token, tool, argument, is_text, _ in forms.scan(program):
-            if is_text or ty.is_slot(token) or (token.endswith("(") and len(token) > 1):
-                continue
-            if argument and token == argument:
-                parts.add(f"{tool} {argument}")
-            elif token not in (")", "]", "}", '"') and not token.startswith("^^"):
-                parts.add(f"{tool} {argument}{token}" if argument else token)
-        return frozenset(parts)
-
-    def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
-        """Return the constants of a token form that are no texts."""
-        literals = values.literals(program)
-        return frozenset(literal.constant for literal in literals if not literal.is_text)
-
-    def compared_in(self, program: Sequence[str]) -> dict[str, list[Compared]]:
-        """Return the arguments that have each placeholder: a tool compares nothing.
-
-        >>> Calls().compared_in('f( a= NUMBER_0 b= " NUMBER_1 " )'.split())
-        {'NUMBER_0': [Compared(part='f a=', sign='=', is_shifted=False)]}
-        """
-        compared: dict[str, list[Compared]] = {}
-        for token, tool, argument, is_text, _ in forms.scan(program):
-            if not is_text and ty.is_slot(token):
-                compared.setdefault(token, []).append(Compared(f"{tool} {argument}", "="))
-        return compared
-
-    def inputs_in(self, program: Sequence[str]) -> list[tuple[str, frozenset[str]]]:
-        """Return the tools of a token form, each with the names of its arguments.
-
-        >>> [(tool, names)] = Calls().inputs_in('f( a= { b= 1 } c= " x( d= " )'.split())
-        >>> tool, sorted(names)
-        ('f', ['a', 'c'])
-        """
-        inputs: list[tuple[str, set[str]]] = []
-        for token, _, argument, is_text, depth in forms.scan(program):
-            if not is_text and token.endswith("(") and len(token) > 1:
-                inputs.append((unescape_word(token[:-1]), set()))
-            elif inputs and argument and token == argument and not is_text and not depth:
-                inputs[-1][1].add(unescape_word(token[:-1]))
-        return [(tool, frozenset(names)) for tool, names in inputs]
 
     def is_function_name(self, text: str) -> bool:
         """Tell whether a tool may be called so: any text that is not blank."""

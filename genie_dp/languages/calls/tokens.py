@@ -1,36 +1,9 @@
-"""The order of calls among their tokens, and where these stand."""
+"""The canonical order of parallel calls, by their tokens."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from genie_dp.languages.text import placeholder_key, sort_key
-
-Scanned = tuple[str, str, str, bool, int]
-"""A token; the call that it is in, without its bracket; the argument or field, with its sign, ""
-before the first; whether it is a word between quotes; of how many objects it is part."""
-
-
-def scan(program: Sequence[str]) -> Iterator[Scanned]:
-    """Yield the tokens of a program with their places, without reading it."""
-    is_text, tool, argument, depth = False, "", "", 0
-    for token in program:
-        if token == '"':
-            is_text = not is_text
-            yield token, tool, argument, False, depth
-            continue
-        if not is_text and len(token) > 1 and token[-1] in "(=":
-            if token[-1] == "(":
-                tool, argument = token[:-1], ""
-            else:
-                argument = token
-        elif not is_text and token in ("{", "}"):
-            depth += 1 if token == "{" else -1
-        yield token, tool, argument, is_text, depth
-        if token == ")" and not is_text:
-            tool, argument = "", ""
-
-
-# ------------------------------------------------------------------ the order of parallel calls
 
 _Call = TypeVar("_Call")
 

@@ -4,16 +4,14 @@ A constant is in the notation that readers share: "25", "date:2027-03-14", "90 u
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 
-from genie_dp.languages.base import Literal
 from genie_dp.languages.calls import ast
 from genie_dp.languages.terms.values import (
     PLAIN_NUMBER,
-    closing_quote,
     is_iso,
     read_constant,
     said,
@@ -169,29 +167,3 @@ def fill(program: ast.Program, values: Mapping[str, tuple[str, str]]) -> ast.Pro
                 return value
 
     return ast.change_values(program, fill_value)
-
-
-def literals(program: Sequence[str]) -> Iterator[Literal]:
-    """Yield the constants of a token form, in its order.
-
-    >>> text = 'remind( at= date:2027-03-14 room= " bath room " ^^room times= 3 )'
-    >>> [tuple(literal) for literal in literals(text.split())]
-    [(2, 3, 'date:2027-03-14', False), (4, 9, '" bath room " ^^room', True), (10, 11, '3', False)]
-    """
-    i = 0
-    while i < len(program):
-        token, end = program[i], i + 1
-        if token == '"':
-            end = closing_quote(program, i) + 1
-            if end < len(program) and program[end].startswith("^^"):
-                end += 1
-            yield Literal(i, end, " ".join(program[i:end]), True)
-        elif NUMBER.fullmatch(token):
-            yield Literal(i, end, token, False)
-        elif token.startswith(("date:", "time:", "duration:")):
-            kind, _, rest_ = token.partition(":")
-            moment = moment_of(kind, rest_)
-            constant = constant_of(moment) if moment else None
-            if constant is not None:
-                yield Literal(i, end, constant, False)
-        i = end

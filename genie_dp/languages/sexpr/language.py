@@ -13,6 +13,7 @@ from genie_dp.languages.sexpr import literals, structure
 from genie_dp.languages.sexpr import text as texts
 from genie_dp.languages.sexpr.ast import Expression, SlotType, name_of, parse_type
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, load_declarations
+from genie_dp.languages.sexpr.forms import SexprForm
 from genie_dp.languages.sexpr.fragment import (
     FragmentState,
     FragmentValue,
@@ -56,8 +57,7 @@ class SExpressions(base.Language):
     schema = staticmethod(structure.schema)
     fill = staticmethod(literals.fill)
     map_names = staticmethod(literals.map_names)
-    literals = staticmethod(literals.literals)
-    parts_in = staticmethod(texts.parts_in)
+    form = staticmethod(SexprForm)
 
     def load_declarations(
         self, paths: Sequence[Path], *, skip_broken: bool = False
@@ -120,8 +120,6 @@ class SExpressions(base.Language):
     def written(self, constant: str) -> str:
         """Return the tokens of a literal."""
         return tokens(expression_of(constant))
-
-    # ------------------------------------------------------- what token forms tell, unparsed
 
     def quotes(self, type_: Type, before: str) -> tuple[str, str]:
         """Return quotes, of names with their type; nothing in square brackets: words are bare."""

@@ -4,19 +4,17 @@ A constant is in the notation that readers share: "25", "date:2027-03-14", "90 u
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 from genie_dp.errors import Problem
-from genie_dp.languages.base import Literal
 from genie_dp.languages.sexpr import ast as sx
-from genie_dp.languages.sexpr.text import from_tokens, tokens
+from genie_dp.languages.sexpr.text import tokens
 from genie_dp.languages.terms.values import (
     PLAIN_NUMBER,
-    closing_quote,
     is_iso,
     read_constant,
     said,
@@ -34,7 +32,7 @@ _FORMS = {
     **{name: f'#({name} "..")' for name in _KINDS.values()},
 }
 
-_VALUES = _FORMS.keys() - _KINDS.values()  # all else is said as it is written
+SPOKEN_TYPES = _FORMS.keys() - _KINDS.values()  # all else is said as it is written
 
 
 def expression_of(constant: str) -> sx.Expression:
@@ -153,57 +151,6 @@ def plain_value(expression: sx.Expression) -> Any:
 
 
 # ------------------------------------------------------------------------------ in programs
-
-
-def literals(program: Sequence[str]) -> Iterator[Literal]:
-    """Yield the constants of a token form, in its order; words in square brackets are none.
-
-    >>> [tuple(x) for x in literals('( PIE ( SINCE #( Date " 2027-03-14 " ) ) 3 )'.split())]
-    [(4, 10, 'date:2027-03-14', False), (11, 12, '3', False)]
-    """
-    opened: list[str] = []
-    i = 0
-    while i < len(program):
-        token, end = program[i], i + 1
-        in_square = bool(opened) and opened[-1] == "["
-        if token == "[" or (token.endswith("(") and not in_square):
-            end = _end(program, i) if token == "#(" else end
-            node = from_tokens(" ".join(program[i:end])) if end > i + 1 else None
-            constant = constant_of(node) if isinstance(node, sx.Node) else None
-            if constant is not None:
-                yield Literal(i, end, constant, program[i + 1] not in _VALUES)
-                i = end
-                continue
-            end = i + 1
-            opened.append(token[-1])
-        elif token in (")", "]") and opened and sx.CLOSING[_bracket(opened[-1])] == token:
-            opened.pop()
-        elif token == '"' and not in_square:
-            end = closing_quote(program, i) + 1
-            yield Literal(i, end, " ".join(program[i:end]), True)
-        elif not in_square and sx.is_number(token) and not program[i - 1].endswith("("):
-            yield Literal(i, end, token.removesuffix("L"), False)
-        i = end
-
-
-def _bracket(token: str) -> sx.Bracket:
-    return "[" if token == "[" else "("
-
-
-def _end(program: Sequence[str], start: int) -> int:
-    """Return the place after the bracket that begins at a token; the next one if it has no end."""
-    depth, i = 0, start
-    while i < len(program):
-        if program[i] == '"':
-            i = closing_quote(program, i)
-        elif program[i].endswith(("(", "[")):
-            depth += 1
-        elif program[i] in (")", "]"):
-            depth -= 1
-            if not depth:
-                return i + 1
-        i += 1
-    return start + 1
 
 
 Change = Callable[[sx.Expression, bool, bool], Sequence[sx.Expression]]

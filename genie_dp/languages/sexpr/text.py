@@ -11,7 +11,6 @@ from typing import Any, assert_never
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.text import Places, escape, escape_word, unescape_word
-from genie_dp.languages.types import is_slot
 
 # The functions over trees call themselves once a level; Python stops at 1,000 calls.
 DEEPEST = 200
@@ -314,36 +313,3 @@ def is_in_square(tokens: Sequence[str]) -> bool:
         elif token in (")", "]") and opened:
             opened.pop()
     return bool(opened) and opened[-1] == "["
-
-
-def parts_in(program: Sequence[str]) -> frozenset[str]:
-    """Return each label and symbol of a token form, with the label of the node that it is in.
-
-    Texts, words in square brackets and placeholders are left out.
-
-    >>> sorted(parts_in('( PIE ( NOT ( TOP ham ) ) ( NAME " all ham " ) )'.split()))
-    ['NOT TOP', 'PIE NAME', 'PIE NOT', 'TOP ham']
-    """
-    parts = []
-    nodes: list[tuple[str, str]] = []  # bracket and label of what is open
-    opened, is_text = "", False
-    for token in program:
-        if token == '"':
-            is_text = not is_text
-        elif is_text or is_slot(token):
-            continue
-        elif token in (")", "]"):
-            if nodes:
-                nodes.pop()
-            opened = ""
-        elif token == "[" or token.endswith("("):
-            if opened:
-                nodes.append((opened, ""))
-            opened = token
-        else:
-            if nodes and (opened or nodes[-1][0] != "["):
-                parts.append(f"{nodes[-1][1]} {token}")
-            if opened:
-                nodes.append((opened, token))
-            opened = ""
-    return frozenset(parts)

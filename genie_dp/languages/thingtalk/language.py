@@ -13,10 +13,10 @@ from genie_dp.languages.limits import Limits
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import (
     canonical,
+    forms,
     from_tokens,
     placeholders,
     render,
-    skim,
     structure,
     tokens,
     traverse,
@@ -55,7 +55,7 @@ class ThingTalk(base.Language):
     has_skills = True
     sequence = " ; "
     infers_types = True
-    traits = skim.TRAITS
+    traits = forms.TRAITS
 
     parse = staticmethod(texts.parse)
     parse_type = staticmethod(texts.parse_type)
@@ -70,19 +70,8 @@ class ThingTalk(base.Language):
     fill = staticmethod(placeholders.fill)
     map_names = staticmethod(placeholders.map_names)
     placeholders = staticmethod(placeholders.placeholders)
-    # What token forms tell, unparsed.
-    literals = staticmethod(skim.literals)
-    functions_in = staticmethod(skim.functions_in)
-    parts_in = staticmethod(skim.parts_in)
-    fixed_in = staticmethod(skim.fixed_in)
-    compared_in = staticmethod(skim.compared_in)
-    marks_in = staticmethod(skim.marks_in)
-    values_in = staticmethod(skim.values_in)
-    traits_in = staticmethod(skim.traits_in)
-    copied_part = staticmethod(skim.copied_part)
-    outline = staticmethod(skim.outline)
-    fill_outline = staticmethod(skim.fill_outline)
-    is_function_name = staticmethod(skim.is_function_name)
+    form = staticmethod(forms.ThingTalkForm)
+    is_function_name = staticmethod(forms.is_function_name)
 
     def __init__(self, style: TokenStyle = STYLE):
         self.style = style
@@ -286,7 +275,7 @@ class ThingTalk(base.Language):
 
     def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
         """Return the constants of a program that are not copied from its sentence."""
-        return skim.constants_of(utterance, program)
+        return forms.constants_of(utterance, program)
 
     def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
         """Return which tokens may follow in programs over a library, in this style.

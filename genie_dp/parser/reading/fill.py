@@ -574,7 +574,7 @@ def _compared_spans(
 ) -> dict[str, str]:
     """Return the spans of time of moments with which a program compares: "in the evening"."""
     spans = {token: read.other for token, read in values.items() if span_ends(read.other)}
-    compared = language.compared_in(program.split(" ")) if spans else None
+    compared = language.form(program).compared if spans else None
     return {token: span for token, span in spans.items() if compared and token in compared}
 
 

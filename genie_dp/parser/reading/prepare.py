@@ -13,7 +13,8 @@ from decimal import Decimal
 from functools import lru_cache
 
 from genie_dp.errors import GenieError
-from genie_dp.languages.base import Language, Literal
+from genie_dp.languages.base import Language
+from genie_dp.languages.forms import Literal
 from genie_dp.languages.library import Library
 from genie_dp.languages.programs import ByOutline
 from genie_dp.languages.thingtalk.ast import EntityValue, StringValue
@@ -159,8 +160,8 @@ class Preparer:
 
         A number that stands there is that of its value, if in other units: "1 hour" is `hours= 1`.
         """
-        program = tuple(row.program.split(" "))
-        constants = tuple(self.language.literals(program))
+        form = self.language.form(row.program)
+        program, constants = form.tokens, form.literals
         numbers = {literal.constant for literal in constants if not literal.is_text}
         values = {
             token: value
@@ -174,8 +175,8 @@ class Preparer:
         """Return the likeliest reading that agrees with the program, and where its values stand."""
         if len(row.utterance) > MOST_CHARACTERS:
             return Left(row, "too long a sentence", f"{len(row.utterance):,} characters")
-        program = tuple(row.program.split(" "))
-        constants = tuple(self.language.literals(program))
+        form = self.language.form(row.program)
+        program, constants = form.tokens, form.literals
         said_constants = tuple(
             literal
             for literal in constants
@@ -252,13 +253,12 @@ TYPED = frozenset(("human", "private"))
 
 def texts_in(program: str, language: Language) -> tuple[tuple[str, ...], ...]:
     """Return the words of texts and names of a program in token form, but for placeholders."""
-    tokens = program.split(" ")
+    form = language.form(program)
     texts = []
-    for literal in language.literals(tokens):
+    for literal in form.literals:
         if literal.is_text:
-            words = tokens[literal.start + 1 : literal.end]
-            words = words[: words.index('"')] if '"' in words else words
-            texts.append(tuple(words))
+            words = form.tokens[literal.start + 1 : literal.end]
+            texts.append(words[: words.index('"')] if '"' in words else words)
     return tuple(text for text in texts if text and not any(map(is_slot, text)))
 
 
@@ -281,7 +281,7 @@ def fixed_constants(rows: Iterable[Example], language: Language) -> frozenset[st
     return frozenset(
         literal.constant
         for row in rows
-        for literal in language.literals(row.program.split(" "))
+        for literal in language.form(row.program).literals
         if not literal.is_text
     )
 

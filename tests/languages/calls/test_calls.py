@@ -138,9 +138,9 @@ def test_values_of_a_sentence_take_the_place_of_placeholders():
 @pytest.mark.parametrize("constant", ["3", '" a b "', '" a " ^^room', "date:2027-03-14",
                                       "time:7:05:00", "1 unit:h 30 unit:min"])  # fmt: skip
 def test_a_constant_is_read_from_the_tokens_that_it_is_written_as(constant):
-    tokens = ["f(", "x=", *LANGUAGE.written(constant).split(" "), ")"]
-    [found] = LANGUAGE.literals(tokens)
-    assert (found.start, found.end) == (2, len(tokens) - 1)
+    form = LANGUAGE.form(f"f( x= {LANGUAGE.written(constant)} )")
+    [found] = form.literals
+    assert (found.start, found.end) == (2, len(form.tokens) - 1)
     assert found.constant == constant.replace("time:7:", "time:07:")
 
 

@@ -188,7 +188,7 @@ def test_what_readers_find_stands_in_expressions_and_is_found_there(found):
     program = sexpr.from_tokens(written)
     assert sexpr.check(program, CHARTS) == []
     assert sexpr.parse(sexpr.render(program)) == program
-    literals = list(sexpr.literals(sexpr.tokens(program).split(" ")))
+    literals = sexpr.form(sexpr.tokens(program)).literals
     assert [key_of(x.constant) for x in literals] == [key_of(constant) for constant in found]
     assert [" ".join(written.split(" ")[x.start : x.end]) for x in literals] == [
         sexpr.written(x.constant) for x in literals
@@ -212,7 +212,7 @@ def test_values_in_square_brackets_are_words_and_dates_placeholders_in_anonymous
     program = sexpr.parse("[IN:ALARM [SL:TIME for TIME_0 ] ]")
     filled = sexpr.fill(program, {"TIME_0": ("time:8:00:00", "8 am")})
     assert sexpr.render(filled) == "[IN:ALARM [SL:TIME for 8 am ] ]"
-    assert list(sexpr.literals(sexpr.tokens(filled).split(" "))) == []
+    assert sexpr.form(sexpr.tokens(filled)).literals == ()
     program = parse('(PLOT #(Date "2027-03-14") #(Currency 2 usd) 2 #(Date "2027-03-14"))')
     assert tokens(anonymize(program)) == "( PLOT DATE_0 CURRENCY_0 NUMBER_0 DATE_0 )"
 

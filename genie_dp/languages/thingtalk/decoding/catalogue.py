@@ -8,8 +8,8 @@ from typing import Any
 
 from genie_dp.languages.automaton import Automaton, TextNode, text_tree
 from genie_dp.languages.library import Parameter, Signature, Signatures, declared_units
+from genie_dp.languages.thingtalk.forms import CONSTRUCT, constant_kind
 from genie_dp.languages.thingtalk.operators import is_assignable
-from genie_dp.languages.thingtalk.skim import CONSTRUCT, constant_kind
 from genie_dp.languages.thingtalk.tokens import TokenStyle, escape_word
 from genie_dp.languages.thingtalk.typecheck import unite_types
 from genie_dp.languages.types import ALIASES, ANY, Array, Entity, Enum, Measure, Type

@@ -14,9 +14,9 @@ from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.decoding.catalogue import GrammarLimits
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
+from genie_dp.languages.thingtalk.forms import constants_of
 from genie_dp.languages.thingtalk.from_tokens import from_tokens
 from genie_dp.languages.thingtalk.language import ThingTalk
-from genie_dp.languages.thingtalk.skim import constants_of
 from genie_dp.languages.thingtalk.tokens import TokenStyle, tokens
 from genie_dp.languages.thingtalk.traverse import walk
 from genie_dp.languages.thingtalk.typecheck import check
