@@ -49,6 +49,7 @@ from genie_dp.private.ledger.accounting import Accountant, noise_multiplier_for
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.guard import Payer, Units
+from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.tables.run import mechanisms_of, release_table, rho_for
 from genie_dp.private.tables.table import SyntheticTable, load_table
 from genie_dp.records import Example
@@ -167,7 +168,6 @@ class Bench:
             accountant=ACCOUNTANT,
         )
         settings = EvolutionSettings(
-            noise,
             iterations=sizes.iterations,
             population=sizes.population,
             variations=sizes.variations,
@@ -186,6 +186,7 @@ class Bench:
             self._generator(case, world),
             HashedNgramEmbedding(),
             settings,
+            Gaussian(noise),
             spend=Payer(ledger, "votes"),
             work=folder / "evolve",
             fractions=shares,

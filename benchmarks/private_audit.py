@@ -337,11 +337,11 @@ def attack_evolution(coins: Coins, folder: Path) -> list[Any]:
     rows = Units(
         (Example("", WORDS[i], "", "thingtalk"),) * ROWS for i in np.flatnonzero(coins.tosses)
     )
-    settings = EvolutionSettings(
-        noise_multiplier=GAUSSIAN, iterations=1, population=COUNT, variations=1, rows=10
-    )
-    embedding = HashedNgramEmbedding(512)
-    found = evolve(Electorate(rows), Numbered(), embedding, settings, spend=spend, work=folder)
+    settings = EvolutionSettings(iterations=1, population=COUNT, variations=1, rows=10)
+    found = evolve(
+        Electorate(rows), Numbered(), HashedNgramEmbedding(512), settings, Gaussian(GAUSSIAN),
+        spend=spend, work=folder,
+    )  # fmt: skip
     ((candidates, noisy),) = found.votes
     places = {one.example.utterance: place for place, one in enumerate(candidates)}
     counts = [float(noisy[places[word]]) for word in WORDS[:COUNT]]

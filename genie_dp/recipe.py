@@ -35,7 +35,8 @@ class Setting:
         least, above, most, below: the range of a number, or of each number of a mapping.
         choices: all values that a text may have; empty for any.
         metavar: what stands for the value in a command's help.
-        option: name of the command's option, where that is not the field's own.
+        option: name of the command's option, where that is not the field's own; None where a
+            command has no option for it, and only recipes set it.
         value: kind of the value for a command: "file", "folder", "new folder", "text", "skills",
             "flag" for an option that negates the default, or a group of options that give one
             value, such as "library" (`cli.stage`). "" for the kind that follows from the type.
@@ -51,7 +52,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     metavar: str = ""
     below: float | None = None
-    option: str = ""
+    option: str | None = ""
     value: str = ""
     is_argument: bool = False
     parse: Callable[[str], Any] | None = None
@@ -142,9 +143,14 @@ def check_settings(config: Any) -> None:
 
 
 def setting_problems(config: Any, *, code: str) -> Iterator[Problem]:
-    """Yield what a config's settings do not allow."""
+    """Yield what a config's settings do not allow, and those of configs that are its settings."""
     for name, allowed in settings_of(type(config)).items():
         value = getattr(config, name)
+        if dataclasses.is_dataclass(value) and not allowed.is_input:
+            for problem in setting_problems(value, code=code):
+                message, place = f"{name}: {problem.message}", (name, *problem.setting)
+                yield dataclasses.replace(problem, message=message, setting=place)
+            continue
         if isinstance(value, Mapping) and allowed.is_input:
             continue  # others check what it holds
         parts = value.items() if isinstance(value, Mapping) else [("", value)]

@@ -272,6 +272,12 @@ def _open_parser_of_rows(folder: Path, language: str) -> Any:
     return parser.predict
 
 
+def _take_parser_at_need(stage: Any, options: Options) -> Options:
+    from genie_dp.parser.parser import BestProgram
+
+    return {"open_parser": BestProgram.from_folder}
+
+
 # Lists of the package that the frames of a detector may name.
 _LISTS = (
     "person_first_name", "person_last_name", "street", "city", "product", "song", "artist",
@@ -289,6 +295,8 @@ GROUPS: Mapping[str, OptionGroup] = {
     "about": OptionGroup(card_options, _take_about),
     "inputs": OptionGroup(_files_options, _take_inputs),
     "inputs at need": OptionGroup(_files_options, _take_inputs_at_need),
+    # The field has the name of the option.
+    "grammar": OptionGroup(grammar_option, lambda stage, options: {}),
     "ledger": OptionGroup(ledger_option, _take_ledger),
     "library": OptionGroup(library_options, _take_library),
     "library by language": OptionGroup(_library_by_language_options, _take_library_by_language),
@@ -297,6 +305,7 @@ GROUPS: Mapping[str, OptionGroup] = {
     "listener": OptionGroup(_listener_options, _take_listener),
     "library at need": OptionGroup(library_options, _take_library_at_need),
     "templates at need": OptionGroup(_templates_option, _take_templates),
+    "parser at need": OptionGroup(lambda command: command, _take_parser_at_need),
     "parser of rows": OptionGroup(lambda command: command, _take_parser_of_rows),
     "models": OptionGroup(lambda command: command, _take_models),
     "lists": OptionGroup(lambda command: command, _take_lists),
@@ -365,6 +374,8 @@ def _group_of(setting: Setting, name: str, hints: Mapping[str, Any]) -> OptionGr
     """Return the options that set a field together; None if a single option sets it."""
     if setting.value == "settings":
         return _settings_group(name, hints[name])
+    if setting.value == "recipe":
+        return _recipe_group(name, hints[name], setting.help)
     if setting.value == "parser settings":
         return _parser_settings()
     return GROUPS.get(setting.value)
@@ -373,7 +384,11 @@ def _group_of(setting: Setting, name: str, hints: Mapping[str, Any]) -> OptionGr
 def _settings_group(name: str, kind: type, without: Collection[str] = ()) -> OptionGroup:
     """Return the options of the settings of a config, which is a field of a stage."""
     hints = get_type_hints(kind)
-    declared = {name: one for name, one in settings_of(kind).items() if name not in without}
+    declared = {
+        name: one
+        for name, one in settings_of(kind).items()
+        if one.option is not None and name not in without
+    }
 
     def add(command: Any) -> Any:
         for field in reversed([field for field in fields(kind) if field.name in declared]):
@@ -384,6 +399,18 @@ def _settings_group(name: str, kind: type, without: Collection[str] = ()) -> Opt
         return {name: kind(**_given(options, declared))}
 
     return OptionGroup(add, take)
+
+
+def _recipe_group(name: str, kind: Any, help: str) -> OptionGroup:
+    """Return the options of the settings of a recipe, and the one that names its file."""
+    plain = _settings_group(name, kind)
+    names = [name for name, one in settings_of(kind).items() if one.option is not None]
+    recipe = click.option("--recipe", type=FILE, metavar="FILE", help=help)
+
+    def take(stage: Any, options: Options) -> Options:
+        return {name: kind.read(options.pop("recipe"), _given(options, names))}
+
+    return OptionGroup(lambda command: recipe(plain.add(command)), take)
 
 
 def _given(options: Options, names: Iterable[str]) -> Options:

@@ -24,7 +24,7 @@ from genie_dp.records import DEFAULT_LANGUAGE, Spent
 from genie_dp.resources import SHIPPED
 from genie_dp.rows import Rows
 from genie_dp.run.manifest import ledger_of
-from genie_dp.run.stage import Output
+from genie_dp.run.stage import Output, Result
 from genie_dp.templates.inputs import Inputs, library_from, shipped_or
 from genie_dp.texts import Paths, paths_of
 
@@ -306,6 +306,7 @@ class Ledger:
         with TemporaryDirectory(prefix="genie_dp-") as place:
             return stage.run(Output(f"{place}/rows.jsonl"), progress=progress).in_memory()
 
+    @takes_settings("genie_dp.private.evolution.config.EvolutionRecipe", without=("epsilon",))
     def evolve(
         self,
         *,
@@ -352,47 +353,32 @@ class Ledger:
             GenieError: past the budget (B023), and whatever `genie-dp private evolve` refuses.
         """
         from genie_dp.private.evolution.build import use_parser
-        from genie_dp.private.evolution.config import EvolutionConfig, read_recipe
-        from genie_dp.private.evolution.run import run as run_evolution
+        from genie_dp.private.evolution.config import EvolutionRecipe
+        from genie_dp.private.evolution.run import Evolve
 
-        rows, ledger = self._rows_to_spend()
-        check_names(EvolutionConfig, settings, without=("epsilon",))
-        config = read_recipe(_path(recipe), settings)
-        if epsilon is not None and use_remaining_budget:
-            message = "epsilon and use_remaining_budget exclude each other"
-            raise GenieError(
-                Problem("U008", message, hint="use_remaining_budget uses up what is left")
-            )
-        config, open_parser = use_parser(config, parser)
+        read, open_parser = use_parser(EvolutionRecipe.read(_path(recipe), settings), parser)
         if isinstance(grammar, Inputs):
             library = grammar.library if library is None else library
             grammar = grammar.grammar_files
-        known_library = None
-        if config.needs_library:
-            known_library = library_from(_require_library(library), language=language)
-        name = language or (known_library.language if known_library else DEFAULT_LANGUAGE)
-
-        def release(folder: Path) -> "EvolutionResult":
-            return run_evolution(
-                config,
-                rows,
-                ledger,
-                known_library,
-                Output(str(folder), resume=resume, overwrite=overwrite),
-                language=name,
-                epsilon=epsilon,
-                rest=use_remaining_budget,
-                grammar=shipped_or(grammar, "grammars", "en"),
-                public=[str(path) for path in paths_of(public)],
-                open_parser=open_parser,
-                threads=threads,
-                progress=progress,
-            )
-
-        if output is not None:
-            return release(Path(output))
-        with TemporaryDirectory(prefix="genie_dp-") as folder:
-            return release(Path(folder) / "evolution").in_memory()
+        if read.needs_library:
+            library = library_from(_require_library(library), language=language)
+            language = language or library.language
+        inputs = {
+            "recipe": read,
+            "epsilon": epsilon,
+            "use_remaining_budget": use_remaining_budget,
+            "load_library": lambda: library,
+            "language": language or DEFAULT_LANGUAGE,
+            "grammar": tuple(shipped_or(grammar, "grammars", "en")),
+            "public": tuple(map(str, paths_of(public))),
+            "open_parser": open_parser,
+            "threads": threads,
+        }
+        result: EvolutionResult = self._release(
+            Evolve, inputs, output, "evolution", resume=resume, overwrite=overwrite,
+            progress=progress,
+        )  # fmt: skip
+        return result
 
     @takes_settings("genie_dp.private.gaps.run.Gaps")
     def gaps(
@@ -455,8 +441,8 @@ class Ledger:
             target = Output(str(output), resume=resume, overwrite=overwrite)
             return release.run(target, progress=progress)
         with TemporaryDirectory(prefix="genie_dp-") as folder:
-            result: Any = release.run(Output(f"{folder}/{name}"), progress=progress)
-            return replace(result, output="")
+            result: Result = release.run(Output(f"{folder}/{name}"), progress=progress)
+            return result.in_memory()
 
     def report(
         self,

@@ -6,9 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.run.files import REPLACE_HINT, check_output, exists_error, local_target
@@ -123,6 +123,10 @@ class Result:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({next(self.lines(), '')[:200]})"
+
+    def in_memory(self) -> Self:
+        """Return it without an output, for a caller that keeps no file."""
+        return replace(self, output="")  # type: ignore[type-var]
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the summary, beginning with the `findings`."""

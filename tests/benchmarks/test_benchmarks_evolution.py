@@ -12,7 +12,7 @@ from private import Script
 from private_runs import SMOKE, Bench, Lines, World
 from private_worlds import Maker
 
-from genie_dp.private.evolution.config import read_recipe
+from genie_dp.private.evolution.config import EvolutionRecipe
 from genie_dp.records import Example
 
 
@@ -82,7 +82,7 @@ def test_recipes_are_recipes(script, tmp_path, metadata):
     path = tmp_path / "recipe.yaml"
     for epsilon in evolution.EPSILONS:
         path.write_text(comparison._recipe(epsilon, metadata=metadata))
-        recipe = read_recipe(path, {})
+        recipe = EvolutionRecipe.read(path, {})
         assert recipe.rows == SMOKE.public
         assert (recipe.metadata is not None) == metadata
 

@@ -11,9 +11,9 @@ from genie_dp.private.evolution import run as stage
 from genie_dp.private.evolution.config import (
     EMBEDDINGS,
     GENERATORS,
+    EvolutionRecipe,
     MetadataRecipe,
     as_yaml,
-    read_recipe,
 )
 from genie_dp.private.evolution.prompting import (
     Style,
@@ -62,14 +62,14 @@ def indented(page, start):
 
 
 def test_recipes_and_prompts_that_are_shown_can_be_used(tmp_path):
-    recipe = read_recipe(ROOT / "examples" / "evolution.yaml", {})
+    recipe = EvolutionRecipe.read(ROOT / "examples" / "evolution.yaml", {})
     assert recipe.metadata == MetadataRecipe(("function", "length"), method="independent", most=300)
     (tmp_path / "again.yaml").write_text(as_yaml(recipe))
-    assert read_recipe(tmp_path / "again.yaml", {}) == recipe
+    assert EvolutionRecipe.read(tmp_path / "again.yaml", {}) == recipe
     text = indented(EVOLUTION, "metadata:\n      schema")
     assert yaml.safe_load(text)["label"] == "intent"
     (tmp_path / "recipe.yaml").write_text(text)
-    assert read_recipe(tmp_path / "recipe.yaml", {}).generator.kind == "seeds"
+    assert EvolutionRecipe.read(tmp_path / "recipe.yaml", {}).generator.kind == "seeds"
     for kind in ("seeds", "language-model", "endpoint"):
         shown = yaml.safe_load(indented(EVOLUTION, f"generator:\n      kind: {kind}\n"))[
             "generator"

@@ -140,13 +140,14 @@ def named_by_evolutions():
         )
         for n, f in enumerate(FUNCTIONS * 5)
     ]
-    settings = replace(SETTINGS, noise_multiplier=4.0)
     noise = Noise("gaussian", 4.0, 2.0**-20)
     drawn = noise.draw(DRAWS * len(candidates), random.Random("votes"))
     named = 0
     for votes in drawn.reshape(DRAWS, -1):
-        evolution = SimpleNamespace(votes=[(candidates, votes)], spent=SPENT, rows=[])
-        prior = evolution_prior.prior_of(evolution, settings, functions=FUNCTIONS)
+        evolution = SimpleNamespace(
+            votes=[(candidates, votes)], spent=SPENT, rows=[], report={"noise": 4.0}
+        )
+        prior = evolution_prior.prior_of(evolution, SETTINGS, functions=FUNCTIONS)
         named += any("@" in line for line in make.describe_prior(prior))
     return named
 

@@ -40,7 +40,7 @@ STEPS: Mapping[str, CommandEntry] = {
         "Count metadata of private rows together, with noise, and draw records from the counts.",
     ),
     "evolve": CommandEntry(
-        "genie_dp.cli.private.evolve:command",
+        "genie_dp.private.evolution.run:Evolve",
         "Evolve synthetic rows: candidates that PRIVATE rows vote for, with noise, and variations.",
         "epsilon public iterations rows",
     ),

@@ -20,8 +20,8 @@ from genie_dp.templates.cache import inputs_of, load_inputs
 
 
 def use_parser(
-    config: recipes.EvolutionConfig, parser: Any
-) -> tuple[recipes.EvolutionConfig, rows.OpenParser | None]:
+    config: recipes.EvolutionRecipe, parser: Any
+) -> tuple[recipes.EvolutionRecipe, rows.OpenParser | None]:
     """Return the config with the folder of a parser, and what gives the parser itself.
 
     Args:
@@ -73,7 +73,7 @@ class GeneratorBuilder:
         threads: of torch, where a model is used.
     """
 
-    config: recipes.EvolutionConfig
+    config: recipes.EvolutionRecipe
     language: Language
     library: Library | None
     grammar: Sequence[Path]

@@ -32,6 +32,7 @@ from genie_dp.private.evolution.prompting import PromptedGenerator, TrainedCompl
 from genie_dp.private.evolution.state import EvolutionFolder, Population, Vote, enter_folder
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, Paying, Units, paid_by
+from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.release import Spend
 from genie_dp.private.tables.table import RUN, SyntheticTable
 from genie_dp.records import Example, Spent
@@ -145,6 +146,7 @@ def evolve(
     generator: CandidateGenerator,
     embedding: Embedding,
     settings: EvolutionSettings,
+    mechanism: Gaussian,
     *,
     spend: Spend,
     work: Path,
@@ -162,6 +164,8 @@ def evolve(
         generator: makes candidates.
         embedding: places rows and candidates.
         settings: all else; public.
+        mechanism: of one vote: its noise multiplier is the standard deviation of the noise on each
+            count, in votes of one unit.
         spend: the `Payer` of their ledger: it records mechanisms under a run's name, once, before
             they are released, and each vote before it is kept.
         work: a folder of this evolution alone.
@@ -183,14 +187,16 @@ def evolve(
             check_table(table, spend.ledger)
     shares = label_fractions(settings, fractions)
     facts = {
-        "settings": settings.as_dict(),
+        "settings": settings.of_votes(mechanism.noise_multiplier),
         "generator": [generator.name, generator.fingerprint()],
         "embedding": embedding.fingerprint(),
         "shares": dict(shares),
     }
     depends_on = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     with enter_folder(work, depends_on) as folder:
-        run = _EvolutionRun(folder, electorate, generator, embedding, settings, shares, table)
+        run = _EvolutionRun(
+            folder, electorate, generator, embedding, settings, mechanism, shares, table
+        )
         lines = []
         for line in run.iterations(paid_by(electorate.units, spend)):
             lines.append(line)
@@ -212,10 +218,15 @@ def label_fractions(
         return {"": 1.0}
     shares = settings.fractions or fractions
     if not shares:
-        message = f"no shares of the labels {settings.label!r} are known"
-        hint = "release a table with that column, or give the shares with fractions"
-        raise GenieError(Problem("U004", message, hint=hint))
+        raise error_of_shares(settings.label)
     return {label: share for label, share in shares.items() if share > 0}
+
+
+def error_of_shares(label: str) -> GenieError:
+    """Return the error that nobody knows the shares of labels."""
+    message = f"no shares of the labels {label!r} are known"
+    hint = "give metadata with that column, or the shares with fractions"
+    return GenieError(Problem("U004", message, hint=hint))
 
 
 @dataclass(slots=True)
@@ -225,6 +236,7 @@ class _EvolutionRun:
     generator: CandidateGenerator
     embedding: Embedding
     settings: EvolutionSettings
+    mechanism: Gaussian
     shares: Mapping[str, float]
     table: MetadataTable | None
     voters: voting.Voters | None = None
@@ -232,6 +244,11 @@ class _EvolutionRun:
     vote: Vote | None = None
     votes: list[tuple[tuple[VoteCandidate, ...], voting.Counts]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def threshold(self) -> float:
+        """Return what is taken off each noisy count, in votes."""
+        return self.settings.threshold * self.mechanism.noise_multiplier
 
     def iterations(self, spend: Paying) -> Iterator[dict[str, Any]]:
         """Make or find each vote, and yield what may be said of it."""
@@ -318,7 +335,7 @@ class _EvolutionRun:
             vote.noisy,
             self._labels(population),
             sizes,
-            threshold=settings.threshold * settings.noise_multiplier,
+            threshold=self.threshold,
             rank=settings.selection == "rank",
             rng=stream(settings.seed, "evolve", name),
         )
@@ -376,7 +393,7 @@ class _EvolutionRun:
             places = self._place_candidates(population, number)
         if self.voters is None:
             self.voters = self.electorate.voters(self.embedding)
-        spent = spend([self.settings.mechanism], name)
+        spent = spend([self.mechanism], name)
         exact = voting.votes(
             self.voters,
             places,
@@ -384,7 +401,7 @@ class _EvolutionRun:
             k=self.settings.neighbours,
         )
         rng = secure.noise("evolve", "noise", number)
-        noisy = voting.noisy_histogram(exact, self.settings.noise_multiplier, rng)
+        noisy = voting.noisy_histogram(exact, self.mechanism.noise_multiplier, rng)
         return Vote(noisy, spent, counts)
 
     def _place_candidates(self, population: Population, number: int) -> voting.Whole:
@@ -408,9 +425,8 @@ class _EvolutionRun:
     def _describe_vote(self, number: int, population: Population, vote: Vote) -> dict[str, Any]:
         settings = self.settings
         labels = self._labels(population)
-        threshold = settings.threshold * settings.noise_multiplier
-        above = vote.noisy > threshold
-        weights = voting.weights_of(vote.noisy, labels, threshold)
+        above = vote.noisy > self.threshold
+        weights = voting.weights_of(vote.noisy, labels, self.threshold)
         ahead = settings.lookahead * len(population.candidates)
         return {
             "vote": number,
@@ -439,8 +455,8 @@ class _EvolutionRun:
             rows, calls = self._make_rows(self.population, self.vote)
         report = {
             "generator": self.generator.name,
-            "settings": self.settings.as_dict(),
-            "noise": self.settings.noise_multiplier,
+            "settings": self.settings.of_votes(self.mechanism.noise_multiplier),
+            "noise": self.mechanism.noise_multiplier,
             "iterations": list(lines),
             "calls": sum(line["calls"] for line in lines) + calls,
             "rows": len(rows),

@@ -77,7 +77,7 @@ def prior_of(
         functions: what the library has: those that no candidate has got no vote.
         public: rows that weights are relative to; None where all functions are made alike.
     """
-    noise, public = settings.noise_multiplier, public or make.PublicFunctions()
+    noise, public = evolution.report["noise"], public or make.PublicFunctions()
     by_function = count_votes_by_name(evolution, noise, lambda row: row.example.functions)
     names = sorted({*functions, *by_function.votes})
     votes = np.array([by_function.votes.get(name, 0.0) for name in names])
@@ -111,7 +111,7 @@ def prior_of(
         _frequencies(pairs, total, of_total, _tail(all_pairs)),
         {},
         round(strength, 4),
-        _describe_release(settings, total, {"function": by_function, "pair": all_pairs}),
+        _describe_release(settings, noise, total, {"function": by_function, "pair": all_pairs}),
     )
 
 
@@ -141,13 +141,13 @@ def _quantile(tail: float) -> float:
 
 
 def _describe_release(
-    settings: EvolutionSettings, total: float, votes: Mapping[str, NamedVotes]
+    settings: EvolutionSettings, noise: float, total: float, votes: Mapping[str, NamedVotes]
 ) -> dict[str, object]:
     """Return how the votes were released, for people and for the next stages."""
     return {
         "method": "private evolution",
         "mechanism": "gaussian",
-        "noise": settings.noise_multiplier,
+        "noise": noise,
         "sensitivity": 1.0,
         # A unit of one row casts k votes of 1 / sqrt(k) each.
         "units": round(total / math.sqrt(settings.neighbours)),

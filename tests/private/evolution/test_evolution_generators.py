@@ -9,7 +9,7 @@ from genie_dp import cli
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.private.evolution.build import build_embedding
-from genie_dp.private.evolution.config import GENERATORS, EmbeddingRecipe, read_recipe
+from genie_dp.private.evolution.config import GENERATORS, EmbeddingRecipe, EvolutionRecipe
 from genie_dp.records import Example
 from genie_dp.rows import read_rows
 from tests import stub_service as stub_module
@@ -98,7 +98,7 @@ def test_every_kind_may_be_named_alone_or_says_what_it_needs(tmp_path, kind):
     path = tmp_path / "recipe.yaml"
     path.write_text(f"generator: {kind}\n")
     if kind == "grammar":
-        assert read_recipe(path, {}).generator.kind == "grammar"
+        assert EvolutionRecipe.read(path, {}).generator.kind == "grammar"
         return
     with pytest.raises(GenieError, match=r"recipe.yaml:1:12: error\[U003\]"):
-        read_recipe(path, {})
+        EvolutionRecipe.read(path, {})

@@ -34,17 +34,20 @@ from tests.private.evolution.evolution_setup import (
     people,
 )
 
-SETTINGS = EvolutionSettings(2.0, iterations=4, population=20, variations=3, rows=40)
+SETTINGS = EvolutionSettings(iterations=4, population=20, variations=3, rows=40)
 EMBEDDING = HashedNgramEmbedding(256)
 
 
-def evolved(work, *, settings=SETTINGS, generator=None, spend=None, noise_seed=3, **options):
+def evolved(
+    work, *, settings=SETTINGS, generator=None, spend=None, noise=2.0, noise_seed=3, **options
+):
     with _seeded(noise_seed):
         return evolve(
             options.pop("electorate", electorate()),
             generator or Words(),
             options.pop("embedding", EMBEDDING),
             settings,
+            Gaussian(noise),
             spend=spend or Spends(),
             work=work,
             **options,
@@ -61,8 +64,8 @@ def said(found):
 @pytest.mark.parametrize("selection", ["resample", "rank"])
 @pytest.mark.parametrize("keep", [True, False])
 def test_rows_come_near_to_what_people_say(tmp_path, selection, keep):
-    settings = replace(SETTINGS, selection=selection, keep=keep, rows=10, noise_multiplier=1.0)
-    found = evolved(tmp_path, settings=settings, electorate=electorate(1000))
+    settings = replace(SETTINGS, selection=selection, keep=keep, rows=10)
+    found = evolved(tmp_path, settings=settings, electorate=electorate(1000), noise=1.0)
     weight = sum(one.example.weight for one in found.rows)
     asked = {"buy", "milk"}, {"play", "jazz"}
     near = sum(
@@ -309,7 +312,7 @@ def test_a_killed_run_comes_to_the_same_and_spends_once(
 def test_the_report_has_what_a_grammar_could_not_give(tmp_path):
     from tests.private.evolution.evolution_grammar_setup import generator
 
-    settings = EvolutionSettings(2.0, iterations=2, population=6, variations=2, rows=8)
+    settings = EvolutionSettings(iterations=2, population=6, variations=2, rows=8)
     made, table = generator(), Table("functions", ["com.nobody.nothing"])
     found = evolved(tmp_path, settings=settings, generator=made, table=table)
     assert found.report["not_given"] == dict(sorted(made.counts.items()))
@@ -366,7 +369,7 @@ def test_states_of_bytes_are_kept(tmp_path):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("noise_multiplier", 0.0), ("iterations", 0), ("population", 0), ("variations", 1),
+        ("iterations", 0), ("population", 0), ("variations", 1),
         ("lookahead", -1), ("neighbours", 0), ("threshold", -1.0), ("threshold", float("nan")),
         ("selection", "best"), ("first_strength", 1.5), ("rows", 0),
         ("fractions", {"a": 1.0}),
@@ -401,11 +404,10 @@ def test_the_prior_tells_what_people_ask_for(tmp_path):
 
 @pytest.mark.statistical
 def test_a_prior_of_noise_alone_changes_little(tmp_path):
-    settings = replace(SETTINGS, noise_multiplier=1000.0)
     signals = []
     for seed in range(12):
         found = evolved(
-            tmp_path / str(seed), settings=settings, electorate=electorate(5), noise_seed=seed
+            tmp_path / str(seed), electorate=electorate(5), noise=1000.0, noise_seed=seed
         )
-        signals.append(prior_of(found, settings, functions=VERBS).signal)
+        signals.append(prior_of(found, SETTINGS, functions=VERBS).signal)
     assert sum(one < 0.5 for one in signals) >= 8

@@ -17,6 +17,7 @@ from genie_dp.errors import GenieError
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.guard import Payer, Units
+from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.ledger.once import name_run, release_once
 from genie_dp.run.manifest import ledger_of
 
@@ -55,11 +56,12 @@ def release_votes(rows, ledger, work):
     from genie_dp.private.evolution.evolve import Electorate, evolve
     from tests.private.evolution.evolution_setup import Words, people
 
-    settings = EvolutionSettings(4.0, iterations=2, population=4, variations=2, rows=4)
+    settings = EvolutionSettings(iterations=2, population=4, variations=2, rows=4)
     spend, units = Payer(ledger, "votes"), Units(people(30), rows)
     made = evolve(
-        Electorate(units), Words(), HashedNgramEmbedding(16), settings, spend=spend, work=work
-    )
+        Electorate(units), Words(), HashedNgramEmbedding(16), settings, Gaussian(4.0),
+        spend=spend, work=work,
+    )  # fmt: skip
     return repr([row.example for row in made.rows])
 
 

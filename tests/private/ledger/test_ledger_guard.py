@@ -21,7 +21,7 @@ from genie_dp.private.ledger import guard, marks
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.guard import Payer, Units, paid_by, private_of
-from genie_dp.private.ledger.mechanisms import Laplace
+from genie_dp.private.ledger.mechanisms import Gaussian, Laplace
 from genie_dp.private.prior.histogram import NoisyCounts
 from genie_dp.private.prior.make import PublicFunctions, Sampled, prior_of
 from genie_dp.private.source import PrivateSource
@@ -390,8 +390,8 @@ def test_evolution_does_not_begin_with_a_table_of_another_ledger(tmp_path):
     ).of_run("t")
     with pytest.raises(GenieError, match="U009.*knows nothing of the release"):
         evolve(
-            Electorate(Units(())), Words(), HashedNgramEmbedding(64), EvolutionSettings(2.0),
-            spend=Payer(own, "votes"), work=tmp_path / "work", table=table,
+            Electorate(Units(())), Words(), HashedNgramEmbedding(64), EvolutionSettings(),
+            Gaussian(2.0), spend=Payer(own, "votes"), work=tmp_path / "work", table=table,
         )  # fmt: skip
     assert own.entries == ()
 
