@@ -164,7 +164,7 @@ class ExampleTemplates:
             is_nested = is_nested or re.search(r"\$\d", arguments) is not None
         body = (" => " if is_nested else " & ").join(parts)
         try:
-            self.language.fragment(body, {}, self.library, whole=True)
+            self.language.bodies.compile(body, {}, self.library, whole=True)
         except GenieError:
             return ""
         said = re.sub(r"(?<!\S)(['\"]) (\$v\d+) \1(?!\S)", r"\2", " ".join(self.words))

@@ -195,7 +195,7 @@ def _type_in_templates(text: str, language: Language) -> str:
     if entity is None:
         return text
     try:
-        language.parse_type(text)
+        language.bodies.parse_type(text)
     except GenieError:
         return entity[1]
     return text

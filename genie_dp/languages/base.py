@@ -5,12 +5,13 @@ programs that can be compared.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.bodies import TemplateBodies
 from genie_dp.languages.forms import TokenForm
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.limits import Limits
@@ -118,86 +119,6 @@ class DecodingGrammar(Protocol):
         """Return the empty prefix for a sentence; its tokens are what may be copied."""
 
 
-class Value(Protocol):
-    """A piece of a program made in synthesis: canonical text, and what guards may ask of it.
-
-    Attributes:
-        kind: one of the language's kinds, such as "query".
-        text: the canonical token form of the piece.
-        functions: functions used, in program order.
-        state: hashable; its attributes are what guards read (`q.is_list`). Equal states behave
-            alike in every template.
-        gap: key of the open placeholder that another value may fill, or "".
-        slots: for a leaf, what each of its placeholders fills: (token, type, parameter). Values
-            made of several children leave it empty, for each child knows its own.
-    """
-
-    @property
-    def kind(self) -> str: ...  # noqa: D102
-
-    @property
-    def text(self) -> str: ...  # noqa: D102
-
-    @property
-    def functions(self) -> tuple[str, ...]: ...  # noqa: D102
-
-    @property
-    def state(self) -> Hashable: ...  # noqa: D102
-
-    @property
-    def gap(self) -> str: ...  # noqa: D102
-
-    @property
-    def slots(self) -> tuple[tuple[str, str, str], ...]: ...  # noqa: D102
-
-    def shift(self, names: Sequence[tuple[str, str]]) -> "Value":
-        """Return the piece with placeholders renamed, one after the other."""
-
-
-class Fragment(Protocol):
-    """A template body, compiled: makes the program of a derivation from those of its children.
-
-    Attributes:
-        kind: kind of the result.
-        parameters: typed placeholders of the lambda, (name, type) in order.
-        functions: those that the body names itself, in program order; none where that is not told.
-        fills: placeholder -> the function's parameter that its constant fills, where known.
-        refused: type mistakes for which `build` returned None -> how often, with places in the
-            body. What `build` returns is well-typed whatever the children are.
-    """
-
-    @property
-    def kind(self) -> str: ...  # noqa: D102
-
-    @property
-    def parameters(self) -> tuple[tuple[str, Any], ...]: ...  # noqa: D102
-
-    @property
-    def functions(self) -> tuple[str, ...]: ...  # noqa: D102
-
-    @property
-    def fills(self) -> Mapping[str, str]: ...  # noqa: D102
-
-    @property
-    def refused(self) -> Counter[Problem]: ...  # noqa: D102
-
-    @property
-    def build(self) -> Callable[[Mapping[str, Any]], Any]:
-        """Return the function from children to the result, None where they do not go together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A way to say a value of a type: the words, the value, and the placeholder it uses, if any.
-
-    `slot` is the placeholder's stem, such as "NUMBER" of NUMBER_0, or "" for fixed words.
-    """
-
-    words: str
-    value: Value
-    slot: str
-
-
 class Language(Protocol):
     """A target language. Programs are opaque to the caller.
 
@@ -208,9 +129,6 @@ class Language(Protocol):
 
     Attributes:
         name: the name given to `--language`.
-        kinds: what a category of templates may stand for, such as "query" or "program".
-        attributes: kind -> what guards may ask of a piece of that kind, the kinds of the built-in
-            categories ("output", "input") included.
         has_skills: whether its library is made of folders of skills, else of declarations. With
             skills, programs can be run on tables of rows, and be said in words of our own.
         library_suffix: how a file of declarations is called, such as ".sexpr"; "" with skills.
@@ -218,21 +136,21 @@ class Language(Protocol):
         sorts_any_part: whether any parts may be sorted by their values in the canonical form.
         learns_from_programs: whether `grammar_texts` are whole programs, else constants.
         sequence: what stands between the token forms of programs that make one; "" if none does.
-        infers_types: whether a placeholder `$x` of a body has the type of what it fills.
         traits: what `TokenForm.traits` may have.
     """
 
     name: str
-    kinds: frozenset[str]
-    attributes: Mapping[str, frozenset[str]]
     has_skills: bool = False
     library_suffix: str = ""
     has_bare_words: bool = False
     sorts_any_part: bool = False
     learns_from_programs: bool = False
     sequence: str = ""
-    infers_types: bool = False
     traits: frozenset[str] = frozenset()
+
+    @property
+    def bodies(self) -> TemplateBodies:
+        """Return what compiles the bodies of templates."""
 
     def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> Library:
         """Return the library of files of declarations; that of none where there are no paths.
@@ -277,74 +195,6 @@ class Language(Protocol):
 
     def anonymize(self, program: Any) -> Any:
         """Return the program with its literal values replaced by placeholders."""
-
-    def fragment(
-        self,
-        text: Any,
-        holes: Mapping[str, str],
-        library: Library | None = None,
-        *,
-        whole: bool = False,
-        class_name: str = "",
-        absent: Collection[str] = (),
-    ) -> Fragment:
-        """Compile a template body; `holes` maps the names of children to their kinds.
-
-        With `whole` its results are whole programs, where a language tells these from parts.
-        Functions of `class_name` may stand without it; only where a language `has_skills`. What
-        needs one of the `absent` placeholders or children is left out (G034 where it cannot be).
-        `text` may also be a body that the language's own parser read from a dataset.
-
-        Raises GenieError with spans relative to `text` (line 1, column 1 is its start).
-        """
-
-    def row(self, text: str, library: Library | None = None) -> Value:
-        """Return the value of a program text in a row of a table.
-
-        Raises GenieError with spans relative to `text` where it is ill-typed, or cannot stand where
-        children of tables do.
-        """
-
-    def body(self, text: str, holes: Mapping[str, str], *, class_name: str = "") -> Any:
-        """Return the tree of a template body, for `fragment` to take instead of the text.
-
-        None where reading the text again costs nothing.
-        """
-        return None
-
-    def short_body(
-        self, text: str, holes: Mapping[str, str], library: Library, *, class_name: str = ""
-    ) -> str:
-        """Return a body without what the library tells; as it is where that means another thing.
-
-        It has no lambda where `infers_types`, and its functions no class that is `class_name`.
-        """
-        return text
-
-    def parse_type(self, text: str) -> Any:
-        """Return the type of that name, or raise GenieError."""
-
-    def constants(self, type_: Any, library: Library | None = None) -> Iterable[Constant]:
-        """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
-
-    def gaps(
-        self, fragment: Fragment, name: str, library: Library | None = None
-    ) -> Iterable[Value]:
-        """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
-        return ()
-
-    def parameter(self, signature: Any, parameter: Any, library: Library) -> Value:
-        """Return the value that stands for a parameter of the library in template bodies."""
-        raise TypeError(f"{self.name} has no OUTPUT and no INPUT: use categories or tables")
-
-    def program(self, value: Value) -> Any:
-        """Return the syntax tree of a value, for Python semantic functions."""
-
-    def value(self, program: Any, library: Library | None = None, *, whole: bool = False) -> Value:
-        """Return the value of a syntax tree that a Python semantic function made.
-
-        Raises GenieError (stage type) where it is ill-typed, or no whole program and should be.
-        """
 
     def comparison(self, *, unordered: bool = False) -> ProgramComparison | None:
         """Return how programs are compared; None where they cannot be.

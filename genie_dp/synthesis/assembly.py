@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from genie_dp.english import forms as english
-from genie_dp.languages.base import Value
+from genie_dp.languages.bodies import Value
 from genie_dp.synthesis.pieces import GAP, Piece, in_sentence_order, slot_text
 from genie_dp.synthesis.rules import (
     Agreement,

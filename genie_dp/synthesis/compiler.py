@@ -8,7 +8,8 @@ from typing import Any
 
 from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.languages.base import Fragment, Language
+from genie_dp.languages.base import Language
+from genie_dp.languages.bodies import Fragment
 from genie_dp.languages.library import Library
 from genie_dp.skills import vocabulary
 from genie_dp.skills.model import SkillLibrary
@@ -63,7 +64,7 @@ def constant_pieces(
     type_: Any, language: Language, library: Library, placeholders: Placeholders
 ) -> Iterator[Piece]:
     """Yield a piece for every way to say a constant of the type."""
-    for constant in language.constants(type_, library):
+    for constant in language.bodies.constants(type_, library):
         if not constant.slot:
             yield Piece(constant.words, constant.value, PLAIN)
             continue
@@ -75,7 +76,7 @@ def constant_pieces(
 
 def gap_pieces(body: Fragment, name: str, language: Language, library: Library) -> Iterator[Piece]:
     """Yield a piece for every key under which the placeholder may be left open."""
-    for value in language.gaps(body, name, library):
+    for value in language.bodies.gaps(body, name, library):
         yield Piece(GAP, value, PLAIN)
 
 
@@ -90,7 +91,7 @@ def parameter_pieces(
     for phrase in phrases:
         key = (phrase.signature.qualified, phrase.parameter.name)
         if key not in values:
-            values[key] = language.parameter(phrase.signature, phrase.parameter, library)
+            values[key] = language.bodies.parameter(phrase.signature, phrase.parameter, library)
         value = values[key]
         phrase_features = features(num=phrase.number, pos=phrase.part)
         if not phrase.words:
@@ -158,7 +159,7 @@ def table_pieces(table: PhraseTable, language: Language, library: Library) -> It
     """Yield a piece for every row of a table: its words, and the value of its program text."""
     for row in table.rows:
         try:
-            value = language.row(row.text, library)
+            value = language.bodies.compile_row(row.text, library)
         except GenieError as error:
             raise GenieError(
                 [table.place_problem(problem, row) for problem in error.problems]

@@ -16,7 +16,7 @@ from typing import Any
 
 from genie_dp.english import forms as english
 from genie_dp.english import lists
-from genie_dp.languages.base import Value
+from genie_dp.languages.bodies import Value
 from genie_dp.synthesis.assembly import wording
 from genie_dp.synthesis.chart import Checks
 from genie_dp.synthesis.compiler import CompiledGrammar

@@ -17,7 +17,7 @@ from typing import Any
 from genie_dp.english import forms as english
 from genie_dp.english.lists import PREPOSITIONS
 from genie_dp.errors import GenieError, Problem, did_you_mean, with_article
-from genie_dp.languages.base import Value
+from genie_dp.languages.bodies import Value
 
 FIRST = 0xE000
 PER_STEM = 10

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.base import Language, Value
+from genie_dp.languages.base import Language
+from genie_dp.languages.bodies import Value
 from genie_dp.languages.library import Library
 from genie_dp.synthesis.pieces import Piece, Placeholders
 from genie_dp.templates.ast import Template
@@ -43,7 +44,7 @@ class PythonBody:
         """Return the value of what the function returns."""
         names = self.placeholders.names("".join(children[name].text for name in self.arguments))
         values = [children[name].shift(names) for name in self.arguments]
-        programs = [self.language.program(value) for value in values]
+        programs = [self.language.bodies.tree(value) for value in values]
         try:
             result = self.function(*programs)
         except Exception as error:  # noqa: BLE001 - any error of the user's code is the user's
@@ -83,7 +84,7 @@ class PythonBody:
         if not is_dataclass(result):  # no syntax tree of any language
             message = f"expected {self.kind} or its text, got {type(result).__name__}"
             raise GenieError(Problem("Y010", message))
-        value = self.language.value(result, self.library, whole=self.is_root)
+        value = self.language.bodies.lift(result, self.library, whole=self.is_root)
         # A policy is a whole program, too.
         kind = "program" if self.kind == "policy" else self.kind
         if value.kind != kind:

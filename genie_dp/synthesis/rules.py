@@ -12,7 +12,7 @@ from typing import Any
 
 from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.languages.base import Fragment, Value
+from genie_dp.languages.bodies import Fragment, Value
 from genie_dp.synthesis.pieces import GAP, Piece, Placeholders, features
 from genie_dp.templates import ast
 from genie_dp.templates.ast import Template, count_utterances, plain_utterances

@@ -48,7 +48,8 @@ from typing import Any
 
 from genie_dp.english.forms import starts_with_verb
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean, with_article
-from genie_dp.languages.base import Fragment, Language, Value
+from genie_dp.languages.base import Language
+from genie_dp.languages.bodies import Fragment, Value
 from genie_dp.languages.library import Library
 from genie_dp.skills.words import words_never_read
 from genie_dp.templates.ast import (
@@ -234,7 +235,7 @@ class GrammarChecker:
                 return template
             known = self._known[id(template)]
             if known.tree is None:
-                known.tree = self.language.body(
+                known.tree = self.language.bodies.parse(
                     template.body_text,
                     holes_of(template, grammar),
                     class_name=template.class_name,
@@ -338,7 +339,7 @@ class GrammarChecker:
         for table in grammar.tables.values():
             for row in table.rows:
                 try:
-                    self.language.row(row.text, library)
+                    self.language.bodies.compile_row(row.text, library)
                 except GenieError as error:
                     yield from (table.place_problem(problem, row) for problem in error.problems)
 
@@ -522,7 +523,7 @@ class _TemplateChecker:
             True
             for placeholder in placeholders_of(template.utterance)
             if not placeholder.is_const
-            for _ in self.language.gaps(fragment, placeholder.name, self.library)
+            for _ in self.language.bodies.gaps(fragment, placeholder.name, self.library)
         )
 
     # -------------------------------------------------------------------- guards and bodies
@@ -551,7 +552,7 @@ class _TemplateChecker:
             own: frozenset[str] | None = frozenset(table.columns) if table else None
         else:
             kind = self.grammar.kind(child.category)
-            own = self.language.attributes.get(kind) if kind else None
+            own = self.language.bodies.attributes.get(kind) if kind else None
         return None if own is None else own | set(ENGLISH)
 
     def _body(self, template: Template) -> Iterator[Problem]:
@@ -598,7 +599,7 @@ class _TemplateChecker:
     def _with_dollar(self, problem: Problem, template: Template) -> Problem:
         """Return a problem of a body; where that says x and means $x, with that hint."""
         span = problem.span
-        if span is None or has_lambda(template) or not self.language.infers_types:
+        if span is None or has_lambda(template) or not self.language.bodies.infers_types:
             return problem
         text = self.grammar.sources.get(span.file, "").split("\n")[span.line - 1 : span.end_line]
         said = text[0][span.column - 1 : span.end_column - 1] if len(text) == 1 else ""
@@ -713,7 +714,7 @@ def _placeholders(template: Template, fragment: Fragment, language: Language) ->
     for name, placeholder in places.items():
         if name not in types:
             hint = did_you_mean(name, types)
-            if hint is None and language.infers_types and not has_lambda(template):
+            if hint is None and language.bodies.infers_types and not has_lambda(template):
                 hint = f"write ${name} in the body where its value goes"
             hint = hint or rf"give it a type: \({name} : String) -> .."
             message = f"${name} is no parameter of the body"
@@ -925,7 +926,7 @@ def _instance(
         name = placeholder.name
         if name in values:
             continue
-        constant = next(iter(language.constants(types.get(name), library)), None)
+        constant = next(iter(language.bodies.constants(types.get(name), library)), None)
         if name not in types or constant is None:
             return None
         value, token = constant.value, f"<{types[name]}>"

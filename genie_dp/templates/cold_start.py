@@ -999,7 +999,7 @@ class _Writer:
             for chosen in product((True, False), repeat=len(optional)):
                 gone = [b for b, is_gone in zip(optional, chosen, strict=True) if is_gone]
                 absent = [name for bundle in gone for part in bundle for name in part.names()]
-                self.language.fragment(body, holes, self.library, whole=True, absent=absent)
+                self.language.bodies.compile(body, holes, self.library, whole=True, absent=absent)
         except GenieError:
             return False
         return True

@@ -215,7 +215,7 @@ def shorten(
     for template in templates:
         of_class = template.class_name or class_name
         holes = holes_of(template, grammar)
-        short = language.short_body(template.body_text, holes, library, class_name=of_class)
+        short = language.bodies.shorten(template.body_text, holes, library, class_name=of_class)
         start = source.offset(template.body_span) if template.body_span else 0
         end = start + len(template.body_text)
         if short != template.body_text and source.text[start:end] == template.body_text:

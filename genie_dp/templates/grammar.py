@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.languages.base import Fragment, Language
+from genie_dp.languages.base import Language
+from genie_dp.languages.bodies import Fragment
 from genie_dp.languages.library import Library
 from genie_dp.templates.ast import (
     Category,
@@ -203,7 +204,7 @@ def compile_body(
     category = grammar.categories.get(template.category)
     whole = category is not None and category.is_root
     try:
-        return language.fragment(
+        return language.bodies.compile(
             body, holes_of(template, grammar), library,
             whole=whole, class_name=template.class_name, absent=absent,
         )  # fmt: skip

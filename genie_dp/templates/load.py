@@ -302,7 +302,7 @@ class _Loader:
             self._report("G011", message, category.span, f"first declared at {declared.span}")
         else:
             self.categories[category.name] = category
-        known = {*self.language.kinds, WORDS}
+        known = {*self.language.bodies.kinds, WORDS}
         if category.kind not in known:
             message = f"{self.language.name} has no kind {category.kind!r}"
             hint = did_you_mean(category.kind, known) or f"its kinds are {', '.join(sorted(known))}"

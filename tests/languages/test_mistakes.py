@@ -15,7 +15,7 @@ HOME = home()
 READERS = {
     "calls/errors": lambda text: CALLS.parse(text, file="home.txt"),
     "calls/token_errors": CALLS.from_tokens,
-    "calls/bodies": lambda text: CALLS.fragment(
+    "calls/bodies": lambda text: CALLS.bodies.compile(
         text, {"v": "value", "p": "program"}, HOME, whole=True
     ),
     "sexpr/errors": lambda text: SEXPR.parse(text, file="order.txt"),

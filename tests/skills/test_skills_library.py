@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import render_problem
 from genie_dp.languages import get_language
-from genie_dp.languages.thingtalk.constants import parameter_value
 from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.parser import parse_classes
 from genie_dp.languages.thingtalk.render import render
+from genie_dp.languages.thingtalk.templates import parameter_value
 from genie_dp.languages.types import NUMBER, STRING, Enum
 from genie_dp.skills import annotations, check, load, vocabulary
 from genie_dp.skills.check import check_library, check_sentences

@@ -41,7 +41,7 @@ def test_slots_stand_in_sentence_and_program_with_the_type_of_their_parameter():
         assert not any(mark in word for word in others for mark in "{}#$\uf8ff"), row.utterance
         assert all(word == word.lower() for word in others), row.utterance
         for token, slot in row.slots.items():
-            stem = slot_stem(language.parse_type(slot.type))
+            stem = slot_stem(language.bodies.parse_type(slot.type))
             assert token.rpartition("_")[0] == stem, (row.utterance, token, slot)
             function, _, name = slot.parameter.partition(":")
             if function.startswith("@"):

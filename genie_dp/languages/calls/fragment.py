@@ -7,19 +7,21 @@ last call where it has several.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import types as ty
+from genie_dp.languages.bodies import Constant, TemplateBodies, Value
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import NONE, Field, Tool, ToolLibrary, ValueType
+from genie_dp.languages.calls.library import NONE, Field, Tool, ToolLibrary, ValueType, value_words
 from genie_dp.languages.calls.text import (
     OPEN,
     argument_head,
     call_tokens,
+    from_tokens,
     head,
     parse_body,
     value_tokens,
@@ -27,7 +29,9 @@ from genie_dp.languages.calls.text import (
 from genie_dp.languages.calls.tokens import key_of, number_results, sort_steps
 from genie_dp.languages.calls.typecheck import (
     Results,
+    canonical,
     canonical_call,
+    check,
     check_arguments,
     misfits,
     sharpen,
@@ -213,7 +217,7 @@ def compile_body(
     class_name: str = "",
     absent: Collection[str] = (),
 ) -> TermFragment:
-    """Return the compiled body, calls with holes or a value (`Language.fragment`).
+    """Return the compiled body, calls with holes or a value (`TemplateBodies.compile`).
 
     With `whole` it must be calls. `absent` names are left out, and arguments that need them.
 
@@ -649,3 +653,58 @@ def _join_parts(
 def _has_results(call: ast.Call) -> bool:
     values = (part for argument in call.arguments for part in ast.walk(argument.value))
     return any(isinstance(part, ast.Reference) for part in values)
+
+
+class CallsBodies(TemplateBodies):
+    """Template bodies that are calls, or values of them."""
+
+    kinds = frozenset({"program", "value"})
+    attributes: Mapping[str, frozenset[str]] = dict.fromkeys(
+        kinds, frozenset(field.name for field in fields(FragmentState))
+    )
+    infers_types = True
+
+    parse_type = staticmethod(parse_type)
+    compile = staticmethod(compile_body)
+
+    def compile_row(self, text: str, library: Any = None) -> ProgramValue | SingleValue:
+        """Return the calls, or the value, of a row of a table."""
+        fragment = compile_body(text, {}, library)
+        value: ProgramValue | SingleValue | None = fragment.build({})
+        if value is None:
+            raise GenieError(tuple(fragment.refused))
+        return value
+
+    def constants(self, type_: ty.Type, library: Any = None) -> Iterator[Constant]:
+        """Yield the placeholder of a type; of an enum, its values in words."""
+        if isinstance(type_, ty.Enum):
+            for name, words in value_words(type_.values).items():
+                value = SingleValue(ast.Symbol(name), str(type_))
+                yield Constant(words or name, value, "")
+            return
+        stem = ty.slot_stem(type_)
+        if stem is not None:
+            token = f"{stem}_0"
+            yield Constant(token, SingleValue(ast.Slot(token)), stem)
+
+    def tree(self, value: Value) -> ast.Program:
+        """Return the syntax tree of calls, or raise GenieError (Z051) for a value."""
+        if not isinstance(value, ProgramValue):
+            message = f"a Python function takes calls, got {value.text}"
+            raise GenieError(Problem("Z051", message, hint="call it on the call that holds it"))
+        stems = value.stems
+
+        def with_stem(part: ast.Value) -> ast.Value:
+            if isinstance(part, ast.Slot) and part.token in stems:
+                return ast.Slot(part.token, stems[part.token])
+            return part
+
+        return ast.change_values(from_tokens(value.text), with_stem)
+
+    def lift(
+        self, program: ast.Program, library: Any = None, *, whole: bool = False
+    ) -> ProgramValue:
+        """Return the value of calls that a Python semantic function made, or raise GenieError."""
+        if problems := check(program, library):
+            raise GenieError(problems)
+        return program_value(canonical(program, library))

@@ -1,12 +1,11 @@
 """Calls of tools behind the protocol of all target languages."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import (
@@ -15,41 +14,27 @@ from genie_dp.languages.base import (
     ProgramView,
     list_counted,
 )
+from genie_dp.languages.bodies import TemplateBodies
 from genie_dp.languages.calls import ast, structure, typecheck, values
 from genie_dp.languages.calls import text as texts
 from genie_dp.languages.calls.decoding import CallsGrammar, constants_of
 from genie_dp.languages.calls.forms import CallsForm
-from genie_dp.languages.calls.fragment import (
-    FragmentState,
-    ProgramValue,
-    SingleValue,
-    compile_body,
-    parse_type,
-    program_value,
-)
-from genie_dp.languages.calls.library import NONE, ToolLibrary, value_words
+from genie_dp.languages.calls.fragment import CallsBodies
+from genie_dp.languages.calls.library import NONE, ToolLibrary
 from genie_dp.languages.calls.schema import schema
 from genie_dp.languages.calls.tools import load_tools
 from genie_dp.languages.library import Signature
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.types import is_slot
 
-Piece = ProgramValue | SingleValue
-
 
 class Calls(base.Language):
     """The language "calls"; its library is the ToolLibrary of files `*.json`."""
 
     name = "calls"
-    kinds = frozenset({"program", "value"})
-    attributes: Mapping[str, frozenset[str]] = dict.fromkeys(
-        kinds, frozenset(field.name for field in fields(FragmentState))
-    )
-
     library_suffix = ".json"
     sorts_any_part = True
     sequence = " & "
-    infers_types = True
 
     parse = staticmethod(texts.parse)
     check = staticmethod(typecheck.check)
@@ -57,8 +42,7 @@ class Calls(base.Language):
     tokens = staticmethod(texts.tokens)
     from_tokens = staticmethod(texts.from_tokens)
     render = staticmethod(texts.render)
-    parse_type = staticmethod(parse_type)
-    fragment = staticmethod(compile_body)
+    bodies: TemplateBodies = CallsBodies()
     fills = staticmethod(typecheck.slots_of)
     tree = staticmethod(structure.tree)
     calls = staticmethod(structure.calls)
@@ -93,48 +77,6 @@ class Calls(base.Language):
             return ast.Slot(places.setdefault(value, f"{stem}_{len(places)}"))
 
         return ast.change_values(program, replace_constant)
-
-    def row(self, text: str, library: Any = None) -> Piece:
-        """Return the calls, or the value, of a row of a table."""
-        fragment = compile_body(text, {}, library)
-        value: Piece | None = fragment.build({})
-        if value is None:
-            raise GenieError(tuple(fragment.refused))
-        return value
-
-    def constants(self, type_: ty.Type, library: Any = None) -> Iterator[base.Constant]:
-        """Yield the placeholder of a type; of an enum, its values in words."""
-        if isinstance(type_, ty.Enum):
-            for name, words in value_words(type_.values).items():
-                value = SingleValue(ast.Symbol(name), str(type_))
-                yield base.Constant(words or name, value, "")
-            return
-        stem = ty.slot_stem(type_)
-        if stem is not None:
-            token = f"{stem}_0"
-            yield base.Constant(token, SingleValue(ast.Slot(token)), stem)
-
-    def program(self, value: base.Value) -> ast.Program:
-        """Return the syntax tree of calls, or raise GenieError (Z051) for a value."""
-        if not isinstance(value, ProgramValue):
-            message = f"a Python function takes calls, got {value.text}"
-            raise GenieError(Problem("Z051", message, hint="call it on the call that holds it"))
-        stems = value.stems
-
-        def with_stem(part: ast.Value) -> ast.Value:
-            if isinstance(part, ast.Slot) and part.token in stems:
-                return ast.Slot(part.token, stems[part.token])
-            return part
-
-        return ast.change_values(texts.from_tokens(value.text), with_stem)
-
-    def value(
-        self, program: ast.Program, library: Any = None, *, whole: bool = False
-    ) -> ProgramValue:
-        """Return the value of calls that a Python semantic function made, or raise GenieError."""
-        if problems := self.check(program, library):
-            raise GenieError(problems)
-        return program_value(typecheck.canonical(program, library))
 
     def comparison(self, *, unordered: bool = False) -> ProgramComparison:
         """Return how programs are compared; `unordered`, as so many calls in any order."""

@@ -1,16 +1,18 @@
 """Template bodies of S-expressions, compiled to functions that join token texts."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.bodies import Constant, TemplateBodies, Value
 from genie_dp.languages.sexpr import ast as sx
+from genie_dp.languages.sexpr import canonical
 from genie_dp.languages.sexpr.canonical import part_of_program, sort_of
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, misfit
-from genie_dp.languages.sexpr.text import parse_all, tokens
+from genie_dp.languages.sexpr.text import from_tokens, parse_all, tokens
 from genie_dp.languages.terms.bodies import (
     BODY,
     Children,
@@ -19,6 +21,7 @@ from genie_dp.languages.terms.bodies import (
     has_any,
     nothing_left,
     rename,
+    rename_all,
     split_lambda,
 )
 from genie_dp.languages.text import Places, placeholder_key, sort_key
@@ -127,7 +130,7 @@ def compile_body(
     """Return the compiled body; a child that is several expressions is spliced in.
 
     With `whole` its results must be among the declared programs, if any are. `absent` names are
-    left out, and nodes that hold nothing else (`Language.fragment`).
+    left out, and nodes that hold nothing else (`TemplateBodies.compile`).
 
     Raises:
         GenieError: X001 to X009, X031, X041 to X043, G034.
@@ -333,3 +336,62 @@ def _node(
         return ((key, text, functions, sort),)
 
     return make
+
+
+def _tree_value(tree: sx.Expression, declarations: Declarations | None) -> FragmentValue:
+    tree = canonical.canonical(tree, declarations)
+    text = tokens(tree)
+    functions = tuple(canonical.functions(tree, declarations).elements())
+    item: Item = (sort_key(text), text, functions, sort_of(tree))
+
+    def remake(names: Names) -> FragmentValue:
+        return _tree_value(from_tokens(rename_all(text, names)), declarations)
+
+    return FragmentValue((item,), remake)
+
+
+class SexprBodies(TemplateBodies):
+    """Template bodies that are expressions."""
+
+    kinds = frozenset({"program", "value"})
+    attributes: Mapping[str, frozenset[str]] = dict.fromkeys(
+        kinds, frozenset(field.name for field in fields(FragmentState))
+    )
+
+    parse_type = staticmethod(sx.parse_type)
+    compile = staticmethod(compile_body)
+
+    def compile_row(self, text: str, library: Any = None) -> FragmentValue:
+        """Return the expressions of a row of a table."""
+        fragment = compile_body(text, {}, library)
+        value: FragmentValue | None = fragment.build({})
+        if value is None:
+            problems = tuple(fragment.refused) or Problem("X032", f"{text!r} holds a thing twice")
+            raise GenieError(problems)
+        return value
+
+    def constants(self, type_: sx.SlotType, library: Any = None) -> Iterable[Constant]:
+        """Yield the placeholder of the type."""
+        token = f"{type_.stem}_0"
+        yield Constant(token, placeholder_value(token), type_.stem)
+
+    def tree(self, value: Value) -> sx.Expression:
+        """Return the syntax tree of a value, or raise GenieError (X051) if it is no single one."""
+        assert isinstance(value, FragmentValue)
+        if len(value.items) != 1:
+            message = f"a Python function takes one expression, got {len(value.items)}"
+            hint = "call it on the node that holds them"
+            raise GenieError(Problem("X051", f"{message}: {value.text}", hint=hint))
+        return from_tokens(value.text)
+
+    def lift(
+        self, program: sx.Expression, library: Any = None, *, whole: bool = False
+    ) -> FragmentValue:
+        """Return the value of a tree that a Python semantic function made.
+
+        Raises:
+            GenieError: nodes that do not fit their declared signatures.
+        """
+        if problems := canonical.check(program, library, whole=whole):
+            raise GenieError(problems)
+        return _tree_value(program, library)

@@ -35,7 +35,7 @@ _OF_TYPES = frozenset({"T002", "T008", "T010", "T012", "T025"})  # mistakes that
 
 @dataclass(slots=True)
 class Body:
-    """A compiled body; implements languages.base.Fragment."""
+    """A compiled body; implements languages.bodies.Fragment."""
 
     kind: str
     parameters: tuple[tuple[str, Any], ...]

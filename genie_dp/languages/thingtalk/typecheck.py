@@ -13,8 +13,8 @@ Codes:
 | T024 edge of a unit that is not of time | T025 list of mixed types | T026 unknown placeholder |
 | T027 unknown value of the context | T028 unknown aggregation |
 
-Rows of tables have the next one (`language.row`), `tokens` T040 to T042. Those of classes, that are
-seen without the rest of the library (T022, too):
+Rows of tables have the next one (`TemplateBodies.compile_row`), `tokens` T040 to T042. Those of
+classes, that are seen without the rest of the library (T022, too):
 
 | T030 declared twice | T031 parameter declared twice | T033 action monitorable or list |
 | T032 action with outputs (a warning: ThingTalk 1.11 reads them) | T035 poll_interval |

@@ -66,7 +66,9 @@ def _in_templates(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
                 yield CompletionItem(word, "keyword")
             yield from _categories(view, with_built_in=False)
         case "kind":
-            yield from (CompletionItem(kind, "keyword") for kind in sorted(view.language.kinds))
+            yield from (
+                CompletionItem(kind, "keyword") for kind in sorted(view.language.bodies.kinds)
+            )
         case "class":
             yield from _classes(view)
         case "utterance":
@@ -151,7 +153,7 @@ def _guard(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     if cursor.last() == "." and cursor.last(2) in cursor.children:
         category = cursor.children[cursor.last(2)]
         kind = view.grammar.kind(category)
-        own = view.language.attributes.get(kind, frozenset()) if kind else frozenset()
+        own = view.language.bodies.attributes.get(kind, frozenset()) if kind else frozenset()
         for name in sorted(own | set(ENGLISH)):
             yield CompletionItem(name, "parameter", "|".join(GUARDED.get(name, ())))
         return
@@ -208,7 +210,7 @@ def _placeholders(cursor: Cursor, view: EditorView) -> Iterator[CompletionItem]:
     """Yield the parameters of the lambda; without one, the placeholders themselves."""
     for name, type_ in cursor.parameters.items():
         yield CompletionItem(name, "parameter", type_)
-    if view.language.infers_types and not cursor.parameters:
+    if view.language.bodies.infers_types and not cursor.parameters:
         yield from (CompletionItem(f"${name}", "parameter") for name in cursor.placeholders)
 
 

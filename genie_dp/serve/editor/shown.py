@@ -6,7 +6,7 @@ from typing import Literal
 
 from genie_dp.english.forms import surface
 from genie_dp.errors import GenieError
-from genie_dp.languages.base import Fragment
+from genie_dp.languages.bodies import Fragment
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.serve.editor.bench import EditorView
 from genie_dp.serve.editor.complete import signature_line

@@ -21,10 +21,12 @@ HOME = home()
 
 def built(body, **children):
     """Return the fragment of a body whose children are given as texts, and its value."""
-    values = {name: LANGUAGE.fragment(text, {}, HOME).build({}) for name, text in children.items()}
-    fragment = LANGUAGE.fragment(body, {name: v.kind for name, v in values.items()}, HOME)
+    values = {
+        name: LANGUAGE.bodies.compile(text, {}, HOME).build({}) for name, text in children.items()
+    }
+    fragment = LANGUAGE.bodies.compile(body, {name: v.kind for name, v in values.items()}, HOME)
     for name, type_ in fragment.parameters:
-        [constant, *_] = LANGUAGE.constants(type_)
+        [constant, *_] = LANGUAGE.bodies.constants(type_)
         values[name] = constant.value
     return fragment, fragment.build(values)
 
@@ -38,12 +40,12 @@ def test_a_body_without_children_builds_the_canonical_program_of_its_text(given_
     library = library_of(given_tools)
     program = program_of(library, Random(seed))
     text = LANGUAGE.render(program)
-    value = LANGUAGE.fragment(text, {}, library).build({})
+    value = LANGUAGE.bodies.compile(text, {}, library).build({})
     canonical = LANGUAGE.canonical(program, library)
     assert value.text == LANGUAGE.tokens(canonical)
     assert sorted(value.functions) == sorted(LANGUAGE.functions(canonical).elements())
-    assert LANGUAGE.program(value) == LANGUAGE.from_tokens(value.text)
-    assert LANGUAGE.value(program, library).text == value.text
+    assert LANGUAGE.bodies.tree(value) == LANGUAGE.from_tokens(value.text)
+    assert LANGUAGE.bodies.lift(program, library).text == value.text
 
 
 @pytest.mark.parametrize("case", cases("calls/built.txt"), ids=str)
@@ -51,7 +53,7 @@ def test_children_stand_where_they_are_named_or_build_nothing_and_say_why(case, 
     body, *children = case.input.splitlines()
     fragment, value = built(body, **dict(child.split(": ", 1) for child in children))
     golden(case, value.text if value else "\n".join(map(render_problem, fragment.refused)))
-    assert value is None or value.text == written(LANGUAGE.render(LANGUAGE.program(value)))
+    assert value is None or value.text == written(LANGUAGE.render(LANGUAGE.bodies.tree(value)))
 
 
 RENAMED = {
@@ -61,10 +63,10 @@ RENAMED = {
 
 def test_renamed_placeholders_sort_parallel_calls_anew():
     body = "lights.set(room = $r, level = $n) & lights.set(room = $s, level = $m)"
-    fragment = LANGUAGE.fragment(body, {}, HOME)
+    fragment = LANGUAGE.bodies.compile(body, {}, HOME)
     values = {}
     for place, (name, type_) in enumerate(fragment.parameters):
-        [constant] = LANGUAGE.constants(type_)
+        [constant] = LANGUAGE.bodies.constants(type_)
         values[name] = constant.value.shift([(constant.words, chr(0xE010 - place))])
     named = fragment.build(values).shift([(values[n].text, RENAMED[n]) for n in values])
     assert named.text == LANGUAGE.tokens(LANGUAGE.canonical(LANGUAGE.from_tokens(named.text), HOME))
@@ -73,10 +75,10 @@ def test_renamed_placeholders_sort_parallel_calls_anew():
 
 
 def test_a_constant_says_what_it_fills():
-    fragment = LANGUAGE.fragment("lights.set(room = $r, mode = $m)", {}, HOME)
+    fragment = LANGUAGE.bodies.compile("lights.set(room = $r, mode = $m)", {}, HOME)
     assert fragment.fills == {"r": "lights.set:room", "m": "lights.set:mode"}
     modes = dict(fragment.parameters)["m"]
-    assert [c.words for c in LANGUAGE.constants(modes)] == ["night", "very bright", "2"]
+    assert [c.words for c in LANGUAGE.bodies.constants(modes)] == ["night", "very bright", "2"]
     assert built("lights.set(room = $r)")[1].slots == (
         ("GENERIC_ENTITY_room_0", "Entity(room)", "lights.set:room"),
     )
@@ -92,21 +94,21 @@ def test_a_constant_says_what_it_fills():
 )
 def test_what_needs_an_absent_name_is_absent(body, absent, expected):
     holes = {"x": "program"} if "x" in absent else {}
-    fragment = LANGUAGE.fragment(body, holes, HOME, absent=absent)
-    values = {n: next(iter(LANGUAGE.constants(t))).value for n, t in fragment.parameters}
+    fragment = LANGUAGE.bodies.compile(body, holes, HOME, absent=absent)
+    values = {n: next(iter(LANGUAGE.bodies.constants(t))).value for n, t in fragment.parameters}
     assert fragment.build(values).text == written(expected)
 
 
 def test_a_row_of_a_table_is_calls_or_a_value_and_python_is_given_calls_only():
-    assert LANGUAGE.row("stop()", HOME).kind == "program"
-    assert isinstance(LANGUAGE.row('"hall"', HOME), SingleValue)
+    assert LANGUAGE.bodies.compile_row("stop()", HOME).kind == "program"
+    assert isinstance(LANGUAGE.bodies.compile_row('"hall"', HOME), SingleValue)
     with pytest.raises(GenieError, match="Z031"):
-        LANGUAGE.row("start()", HOME)
+        LANGUAGE.bodies.compile_row("start()", HOME)
     with pytest.raises(GenieError, match="Z051"):
-        LANGUAGE.program(LANGUAGE.row("3", HOME))
+        LANGUAGE.bodies.tree(LANGUAGE.bodies.compile_row("3", HOME))
     body = 'x => find_mail() => send(to = $2.mails.0.id, about = "a")'
     with pytest.raises(GenieError, match="G034"):  # results are not of absent calls
-        LANGUAGE.fragment(body, {"x": "program"}, HOME, absent={"x"})
+        LANGUAGE.bodies.compile(body, {"x": "program"}, HOME, absent={"x"})
 
 
 @given(tools, st.integers(0, 10**6))

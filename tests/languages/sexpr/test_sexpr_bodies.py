@@ -44,9 +44,10 @@ def built(body, declarations, **children):
     """Return the value of a body whose children are given as texts."""
     holes = {name: "program" for name in children}
     values = {
-        name: LANGUAGE.fragment(text, {}, declarations).build({}) for name, text in children.items()
+        name: LANGUAGE.bodies.compile(text, {}, declarations).build({})
+        for name, text in children.items()
     }
-    return LANGUAGE.fragment(body, holes, declarations).build(values)
+    return LANGUAGE.bodies.compile(body, holes, declarations).build(values)
 
 
 def written(body, declarations, **children):
@@ -72,7 +73,7 @@ def test_a_body_builds_the_canonical_program_of_its_text(body, x, y):
 def test_renaming_sorts_anew(items):
     text = f"(B {' '.join(items)} (B n m))"
     parameters = r"\(n : Number, m : Number, q : String, k : Number) -> "
-    fragment = LANGUAGE.fragment(parameters + text, {}, BAG)
+    fragment = LANGUAGE.bodies.compile(parameters + text, {}, BAG)
     first = {name: constant(type_) for name, type_ in fragment.parameters}
     first["m"] = first["m"].shift([("NUMBER_0", "NUMBER_11")])
     first["k"] = first["k"].shift([("NUMBER_0", "NUMBER_9")])
@@ -86,12 +87,12 @@ def test_renaming_sorts_anew(items):
 
 
 def constant(type_):
-    [found] = LANGUAGE.constants(type_)
+    [found] = LANGUAGE.bodies.constants(type_)
     return found.value
 
 
 def test_private_characters_sort_as_the_placeholders_they_stand_for():
-    fragment = LANGUAGE.fragment(
+    fragment = LANGUAGE.bodies.compile(
         r"\(n : Number, m : Number, q : String) -> (B q m zebra n Zoo (A n))", {}, BAG
     )
     plain = {name: constant(type_) for name, type_ in fragment.parameters}
@@ -107,7 +108,7 @@ def test_private_characters_sort_as_the_placeholders_they_stand_for():
 
 
 def test_a_constant_says_what_it_fills():
-    fragment = LANGUAGE.fragment(r"\(t : String) -> (CAKE (NUMBER 1) (TOPPING t))", {}, CAKES)
+    fragment = LANGUAGE.bodies.compile(r"\(t : String) -> (CAKE (NUMBER 1) (TOPPING t))", {}, CAKES)
     [name_type] = fragment.parameters
     value = fragment.build({"t": constant(name_type[1])})
     assert fragment.fills == {"t": "TOPPING"}
@@ -139,12 +140,12 @@ def test_guards_may_ask_for_label_and_count_and_holes_may_be_labels_and_words():
 
 
 def test_a_tree_made_by_python_becomes_a_canonical_value_of_one_expression():
-    value = LANGUAGE.value(parse("(B NUMBER_1 NUMBER_0 Zoo)"), BAG)
+    value = LANGUAGE.bodies.lift(parse("(B NUMBER_1 NUMBER_0 Zoo)"), BAG)
     assert value.text == "( B Zoo NUMBER_0 NUMBER_1 )"
     assert value.shift([("NUMBER_0", "NUMBER_2")]).text == "( B Zoo NUMBER_1 NUMBER_2 )"
-    assert render(LANGUAGE.program(value)) == "(B Zoo NUMBER_0 NUMBER_1)"
+    assert render(LANGUAGE.bodies.tree(value)) == "(B Zoo NUMBER_0 NUMBER_1)"
     with pytest.raises(GenieError, match="X051.*got 2: 1 ant"):
-        LANGUAGE.program(built("1 x", BAG, x="ant"))
+        LANGUAGE.bodies.tree(built("1 x", BAG, x="ant"))
 
 
 @pytest.mark.parametrize(
@@ -156,8 +157,8 @@ def test_a_tree_made_by_python_becomes_a_canonical_value_of_one_expression():
     ],
 )
 def test_what_holds_nothing_but_an_absent_name_is_absent(body, absent, expected):
-    fragment = LANGUAGE.fragment(body, {"x": "program", "y": "program"}, CAKES, absent=absent)
-    big = LANGUAGE.fragment("BIG", {}, CAKES).build({})
+    fragment = LANGUAGE.bodies.compile(body, {"x": "program", "y": "program"}, CAKES, absent=absent)
+    big = LANGUAGE.bodies.compile("BIG", {}, CAKES).build({})
     assert fragment.build({"y": big}).text == tokens(parse(expected))
     with pytest.raises(GenieError, match="G034"):
-        LANGUAGE.fragment("(CAKE x)", {"x": "program"}, CAKES, absent={"x"})
+        LANGUAGE.bodies.compile("(CAKE x)", {"x": "program"}, CAKES, absent={"x"})

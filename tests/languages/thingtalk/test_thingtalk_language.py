@@ -19,7 +19,7 @@ PROGRAM = 'now => @com.example.mail.inbox(most=5) filter subject =~ "hi" => noti
 def test_a_program_goes_through_all_forms():
     language = get_language("thingtalk")
     assert isinstance(language, ThingTalk)
-    assert {"program", "policy", "query", "stream", "action", "predicate"} <= language.kinds
+    assert {"program", "policy", "query", "stream", "action", "predicate"} <= language.bodies.kinds
     program = language.parse(PROGRAM)
     assert language.check(program, example_library()) == []
     program = language.canonical(program, example_library())
@@ -30,7 +30,7 @@ def test_a_program_goes_through_all_forms():
     hidden = language.tokens(language.anonymize(program), example_library())
     assert "NUMBER_0" in hidden
     assert "QUOTED_STRING_0" in hidden
-    assert language.parse_type("Number") == NUMBER
+    assert language.bodies.parse_type("Number") == NUMBER
     untyped = ThingTalk(TokenStyle(types=False))
     assert ":String" not in untyped.tokens(program)
     assert untyped.from_tokens(untyped.tokens(program)) == program
@@ -38,12 +38,12 @@ def test_a_program_goes_through_all_forms():
 
 def test_values_of_synthesis_become_trees_and_back_and_bodies_need_a_library():
     language, body = ThingTalk(), "@com.example.mail.inbox() filter size > 5MB"
-    value = language.fragment(body, {}, example_library()).build({})
-    tree = language.program(value)
+    value = language.bodies.compile(body, {}, example_library()).build({})
+    tree = language.bodies.tree(value)
     assert isinstance(tree, ast.Filter)
-    assert language.value(tree, example_library()).text == value.text
+    assert language.bodies.lift(tree, example_library()).text == value.text
     with pytest.raises(GenieError, match="expected a skill library to compile"):
-        language.fragment(body, {})
+        language.bodies.compile(body, {})
     with pytest.raises(GenieError, match="expected a skill library"):
         language.tokens(ast.Program(()))
 
