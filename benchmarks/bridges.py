@@ -168,7 +168,7 @@ class TemplateMatcher:
                 program = program.replace(character, token)
                 text = " ".join(words)
                 values[token] = self.number(text) if stem == "NUMBER" else text
-        [call] = self.language.calls(self.language.from_tokens(program))
+        [call] = self.language.structure.calls(self.language.from_tokens(program))
         arguments = {name: values.get(value, value) if isinstance(value, str) else value
                      for name, value in call["arguments"].items()}  # fmt: skip
         filled = self.language.parse(json.dumps([{"name": call["name"], "arguments": arguments}]))

@@ -269,7 +269,7 @@ class Project:
         folders = [path for path in places.gold or self.library.paths if path.is_dir()]
         files = [path for path in places.gold if is_evaluation(path)]
         files += chain.from_iterable(folder.rglob(EVALUATION_FILE) for folder in folders)
-        if not (files and self.has_templates and language.reads_values(self.library)):
+        if not (files and self.has_templates and language.values.reads_values(self.library)):
             return
         rows = islice(evaluation_rows(files, language, self.library), _MOST_ASKED)
         locale = locale_from(places.locale or DEFAULT)

@@ -222,5 +222,5 @@ def _with_slots(engine: AugmentEngine, row: Example) -> Example:
         tree = engine.language.from_tokens(row.program)
     except GenieError:
         return row  # what is wrong with it is told of its text
-    fills = engine.language.fills(tree, engine.library)
-    return replace(row, slots={token: Slot(type_, name) for token, type_, name in fills})
+    uses = engine.language.values.uses(tree, engine.library)
+    return replace(row, slots={token: Slot(type_, name) for token, type_, name in uses})

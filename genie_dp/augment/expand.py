@@ -395,7 +395,7 @@ class Expander:
             if len(self._limits) >= _MOST_PROGRAMS:
                 self._limits.clear()
             try:
-                self._limits[program] = self.language.limits(program, self.library)
+                self._limits[program] = self.language.values.limits(program, self.library)
             except GenieError:  # no program: it is told of where rows are checked
                 self._limits[program] = {}
         return self._limits[program]
@@ -442,7 +442,7 @@ class Expander:
                 if form is None:
                     return None
                 if is_said(form, where):
-                    return " ".join(form.words), self.language.written(form.value)
+                    return " ".join(form.words), self.language.values.written(form.value)
             return None
 
         return both
@@ -461,7 +461,7 @@ class Expander:
 
     def _can_write(self, place: SlotPlace) -> bool:
         # Numbers are written alike everywhere; dates, measures and money are not.
-        return place.type == NUMBER or self.language.reads_values(self.library)
+        return place.type == NUMBER or self.language.values.reads_values(self.library)
 
     def copies(self, template: RowTemplate) -> Iterator[Copy]:
         """Yield the different copies of a row, at most `factor` of them."""

@@ -152,7 +152,7 @@ def _place(row: Example, token: str, mark: str, before: Sequence[str]) -> SlotPl
     parameter = slot.parameter if slot else named
     parts = placeholder(token)
     assert parts is not None
-    quotes = get_language(row.language).quotes(parts[2], " ".join(before))
+    quotes = get_language(row.language).values.quotes(parts[2], " ".join(before))
     return _known_place(token, mark, parameter, before[-1], quotes)
 
 

@@ -108,9 +108,9 @@ def _answer(
 ) -> tuple[str, tuple[tuple[str, Json], ...]]:
     """Return the answer of the assistant to a sentence with that program, and its calls."""
     program = language.from_tokens(text, library)
-    if missing := language.missing_inputs(program, library):
+    if missing := language.structure.missing_inputs(program, library):
         return missing[0].question, ()
-    calls = language.calls(program)
+    calls = language.structure.calls(program)
     if calls and all("step" not in call for call in calls):  # else some wait for others
         return "", tuple((call["name"], call["arguments"]) for call in calls)
     return language.render(program), ()
@@ -131,7 +131,7 @@ class Toolbox:
         self.library = options.library_of(language)
         self.options = options
         has_inputs = bool(self.library.functions())
-        schema = self.language.schema(self.library) if has_inputs else {}
+        schema = self.language.structure.schema(self.library) if has_inputs else {}
         self.catalogue = tools_of(schema) if has_inputs else {}
         spoken = [name for name in self.catalogue if not self.library.is_inherited(name)]
         self._others = {

@@ -604,7 +604,7 @@ def run(
         GenieError: a program that cannot be read (V005) or is ill-typed (V006); a language whose
             sentences hold no values (V023).
     """
-    if not inputs.language.reads_values(inputs.library):
+    if not inputs.language.values.reads_values(inputs.library):
         message = f"sentences of {inputs.language.name} hold no values that could be read"
         hint = "use genie-dp grammar explain --file for sentences and programs with placeholders"
         raise GenieError(Problem("V023", message, hint=hint))

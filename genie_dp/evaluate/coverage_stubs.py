@@ -136,9 +136,9 @@ def write_stub(sentence: AlignedSentence, category: str, inputs: Inputs) -> str:
     """
     language = inputs.language
     tree = language.from_tokens(sentence.program)
-    names = dict(zip(language.placeholders(tree), ascii_lowercase, strict=False))
+    names = dict(zip(language.values.placeholders(tree), ascii_lowercase, strict=False))
     types = {name: str(slot_type(name)) for name in names}
-    types |= {name: type_ for name, type_, _ in language.fills(tree, inputs.library)}
+    types |= {name: type_ for name, type_, _ in language.values.uses(tree, inputs.library)}
     words = " ".join(
         f"${{{names[token]}:const}}" if token in names else _ESCAPED.sub(r"\\\1", token)
         for token in sentence.read.tokens

@@ -100,7 +100,7 @@ class GapListener:
                 another language.
         """
         language, library = inputs.language, inputs.library
-        if not language.reads_values(library):
+        if not language.values.reads_values(library):
             message = f"sentences of {language.name} hold no values that could be taken out"
             raise GenieError(Problem("V023", message, hint="name skills with --skills"))
         if parser is not None and parser.target.language.name != language.name:
@@ -389,7 +389,7 @@ class GapListener:
         if signature is None:
             return None
         constants = dict(_constants(signature, tokens))
-        program = language.call(signature, constants)
+        program = language.structure.call(signature, constants)
         is_missing = any(p.is_required and p.name not in constants for p in signature.inputs)
         values = {token for token in tokens if token[:1] in ascii_uppercase}
         if program is None or is_missing or not values.issubset(constants.values()):

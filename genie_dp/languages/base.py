@@ -15,7 +15,7 @@ from genie_dp.languages.bodies import TemplateBodies
 from genie_dp.languages.forms import TokenForm
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.limits import Limits
-from genie_dp.languages.types import Type, is_slot
+from genie_dp.languages.types import Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,116 @@ class DecodingGrammar(Protocol):
         """Return the empty prefix for a sentence; its tokens are what may be copied."""
 
 
+class ProgramValues(Protocol):
+    """Values of programs, and the placeholders that stand for them.
+
+    Methods with a body are right for a language whose library declares no inputs.
+    """
+
+    def reads_values(self, library: Any) -> bool:
+        """Tell whether programs over a library hold what readers find: dates, money and the like.
+
+        Else sentences are words alone.
+        """
+
+    def fill(self, program: Any, values: Mapping[str, tuple[str, str]]) -> Any:
+        """Return a program with its placeholders replaced; those without a value stay.
+
+        Args:
+            program: as `from_tokens` returns it.
+            values: placeholder -> (constant, words that it was said in). The words are what stands
+                for it inside of free text. A constant may be a span of dates (`text.span_ends`):
+                compared, it becomes a condition on both ends; an input that takes one date is
+                left open, to be asked for.
+
+        Raises:
+            ValueError: a constant that has no form where its placeholder stands.
+        """
+
+    def placeholders(self, program: Any) -> tuple[str, ...]:
+        """Return the placeholders that a program has, in program order."""
+
+    def map_names(self, program: Any, find: Callable[[str, str], str]) -> Any:
+        """Return a program with what `find(kind, words)` gives for each name of an entity."""
+
+    def written(self, constant: str) -> str:
+        """Return the token form of a constant that a reader found."""
+
+    def uses(self, program: Any, library: Library | None) -> Iterable[tuple[str, str, str]]:
+        """Yield (placeholder, type, function:parameter) for what placeholders fill, as known."""
+        return ()
+
+    def limits(self, program: str, library: Library | None) -> Mapping[str, Limits]:
+        """Return placeholder -> what its values may be, of those that a library restricts.
+
+        Args:
+            program: in token form.
+        """
+        return {}
+
+    def quotes(self, type_: Type, before: str) -> tuple[str, str]:
+        """Return what stands before and after the words of a value; `before` is the program there.
+
+        The types are those that placeholders stand for (`types.slot_type`).
+        """
+
+    def anonymize(self, program: Any) -> Any:
+        """Return the program with its literal values replaced by placeholders."""
+
+
+class ProgramStructure(Protocol):
+    """Programs as those who act on them take them: JSON, calls, and inputs that are missing.
+
+    Methods with a body are right for a language whose library declares no inputs.
+    """
+
+    def tree(self, program: Any, /) -> Any:
+        """Return a program as JSON, with all that it says."""
+
+    def calls(self, program: Any) -> list[dict[str, Any]] | None:
+        """Return the calls, `{name, arguments}`, that a program is; None where it is more.
+
+        Each has the number of its `step` where some wait for the results of others.
+        """
+
+    def missing_inputs(self, program: Any, library: Any) -> tuple[MissingInput, ...]:
+        """Return the required inputs that a program does not give, and those that are `$?`."""
+        return ()
+
+    def give_input(
+        self, program: Any, missing: MissingInput, constant: str, library: Any = None
+    ) -> Any:
+        """Return a program with a value for an input that it lacks.
+
+        An input that takes a list takes one of this value alone.
+
+        Args:
+            constant: as in `forms.Literal`, or "enum:NAME" of a listed value, "true", "false".
+        """
+        raise TypeError("a program of this language lacks no input")
+
+    def call(self, function: Signature, constants: Mapping[str, str]) -> Any:
+        """Return the program that calls one function; None in a language without calls.
+
+        Args:
+            function: of the library.
+            constants: input -> its value: a placeholder, or "enum:NAME" of a listed value.
+        """
+        return None
+
+    def cut_input(self, program: Any, words: str) -> Any:
+        """Return a program without the input that has a value; None where there is not one such.
+
+        Args:
+            program: one call, or there is nothing to cut.
+            words: the value: a placeholder, the words of a text or name, or a listed value.
+        """
+        return None
+
+    def schema(self, library: Any) -> dict[str, Any]:
+        """Return the JSON Schema of trees and calls over a library."""
+
+
 class Language(Protocol):
     """A target language. Programs are opaque to the caller.
 
@@ -137,6 +247,8 @@ class Language(Protocol):
         learns_from_programs: whether `grammar_texts` are whole programs, else constants.
         sequence: what stands between the token forms of programs that make one; "" if none does.
         traits: what `TokenForm.traits` may have.
+        values: fills, reads and replaces values of programs.
+        structure: returns programs as data.
     """
 
     name: str
@@ -147,6 +259,9 @@ class Language(Protocol):
     learns_from_programs: bool = False
     sequence: str = ""
     traits: frozenset[str] = frozenset()
+
+    values: ProgramValues
+    structure: ProgramStructure
 
     @property
     def bodies(self) -> TemplateBodies:
@@ -193,9 +308,6 @@ class Language(Protocol):
     def functions(self, program: Any) -> Counter[str]:
         """Return how often each function is used, in program order."""
 
-    def anonymize(self, program: Any) -> Any:
-        """Return the program with its literal values replaced by placeholders."""
-
     def comparison(self, *, unordered: bool = False) -> ProgramComparison | None:
         """Return how programs are compared; None where they cannot be.
 
@@ -203,109 +315,9 @@ class Language(Protocol):
         """
         return None
 
-    def fills(self, program: Any, library: Library | None) -> Iterable[tuple[str, str, str]]:
-        """Yield (placeholder, type, function:parameter) for what placeholders fill, as known."""
-        return ()
-
-    def limits(self, program: str, library: Library | None) -> Mapping[str, Limits]:
-        """Return placeholder -> what its values may be, of those that a library restricts.
-
-        Args:
-            program: in token form.
-        """
-        return {}
-
-    # --------------------------------------------------------- what those who act on it take
-
-    def tree(self, program: Any) -> Any:
-        """Return a program as JSON, with all that it says."""
-
-    def calls(self, program: Any) -> list[dict[str, Any]] | None:
-        """Return the calls, `{name, arguments}`, that a program is; None where it is more.
-
-        Each has the number of its `step` where some wait for the results of others.
-        """
-
-    def missing_inputs(self, program: Any, library: Any) -> tuple[MissingInput, ...]:
-        """Return the required inputs that a program does not give, and those that are `$?`."""
-        return ()
-
-    def give_input(
-        self, program: Any, missing: MissingInput, constant: str, library: Any = None
-    ) -> Any:
-        """Return a program with a value for an input that it lacks.
-
-        An input that takes a list takes one of this value alone.
-
-        Args:
-            constant: as in `forms.Literal`, or "enum:NAME" of a listed value, "true", "false".
-        """
-        raise TypeError(f"a program of {self.name} lacks no input")
-
-    def call(self, function: Signature, constants: Mapping[str, str]) -> Any:
-        """Return the program that calls one function; None in a language without calls.
-
-        Args:
-            function: of the library.
-            constants: input -> its value: a placeholder, or "enum:NAME" of a listed value.
-        """
-        return None
-
-    def cut_input(self, program: Any, words: str) -> Any:
-        """Return a program without the input that has a value; None where there is not one such.
-
-        Args:
-            program: one call, or there is nothing to cut.
-            words: the value: a placeholder, the words of a text or name, or a listed value.
-        """
-        return None
-
-    def schema(self, library: Any) -> dict[str, Any]:
-        """Return the JSON Schema of trees and calls over a library."""
-
-    # ------------------------------------------- values that readers find, and names of lists
-
-    def reads_values(self, library: Any) -> bool:
-        """Tell whether programs over a library hold what readers find: dates, money and the like.
-
-        Else sentences are words alone.
-        """
-
-    def fill(self, program: Any, values: Mapping[str, tuple[str, str]]) -> Any:
-        """Return a program with its placeholders replaced; those without a value stay.
-
-        Args:
-            program: as `from_tokens` returns it.
-            values: placeholder -> (constant, words that it was said in). The words are what stands
-                for it inside of free text. A constant may be a span of dates (`text.span_ends`):
-                compared, it becomes a condition on both ends; an input that takes one date is
-                left open, to be asked for.
-
-        Raises:
-            ValueError: a constant that has no form where its placeholder stands.
-        """
-
-    def placeholders(self, program: Any) -> tuple[str, ...]:
-        """Return the placeholders that a program has, in program order."""
-        return tuple(dict.fromkeys(filter(is_slot, self.tokens(program).split(" "))))
-
-    def map_names(self, program: Any, find: Callable[[str, str], str]) -> Any:
-        """Return a program with what `find(kind, words)` gives for each name of an entity."""
-
-    def written(self, constant: str) -> str:
-        """Return the token form of a constant that a reader found."""
-
     def is_function_name(self, text: str) -> bool:
         """Tell whether a function of the language may have that name."""
         return " " not in text
-
-    def quotes(self, type_: Type, before: str) -> tuple[str, str]:
-        """Return what stands before and after the words of a value; `before` is the program there.
-
-        The types are those that placeholders stand for (`types.slot_type`).
-        """
-
-    # -------------------------------------------------------------------------- decoding
 
     def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
         """Return what `decoding_grammar` has to know to allow a program in token form.

@@ -151,9 +151,9 @@ def _without_value(pair: Pair, value: str, maker: RowMaker) -> str | None:
     language: Language = maker.target.styled
     library = maker.target.library
     tree = language.from_tokens(" ".join(pair.program), library)
-    rest = language.cut_input(tree, value)
-    if rest is None or language.missing_inputs(tree, library):
+    rest = language.structure.cut_input(tree, value)
+    if rest is None or language.structure.missing_inputs(tree, library):
         return None
     rest = language.canonical(rest, library)
-    is_cut = language.missing_inputs(rest, library)
+    is_cut = language.structure.missing_inputs(rest, library)
     return language.tokens(rest, library) if is_cut else None

@@ -489,7 +489,7 @@ class Parser:
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of `tree` and `calls` of its answers (draft 2020-12)."""
-        return self.target.language.schema(self.target.library)
+        return self.target.language.structure.schema(self.target.library)
 
     def functions(self) -> Sequence[Signature]:
         """Return the functions that its programs may use; none where nothing declares them."""
@@ -823,9 +823,9 @@ class Parser:
             confidence=confidence,
             unresolved=tuple(name.said for name in filled.unknown_names),
             unused=unused,
-            missing=language.missing_inputs(filled.program, self.target.library),
-            tree=language.tree(filled.program),
-            calls=language.calls(filled.program),
+            missing=language.structure.missing_inputs(filled.program, self.target.library),
+            tree=language.structure.tree(filled.program),
+            calls=language.structure.calls(filled.program),
             by=by,
         )
 
@@ -855,7 +855,7 @@ class Parser:
             return None
         answer = context.answers[0]
         program = language.from_tokens(answer.program, library)
-        missing = language.missing_inputs(program, library)
+        missing = language.structure.missing_inputs(program, library)
         if not missing:
             return None
         read = read_input(
@@ -865,7 +865,7 @@ class Parser:
         if read is None or (read.is_open and alone.refused in (None, MISSING_INPUT)):
             return None
         program, resolved_names = names.resolve(
-            language.give_input(program, missing[0], read.constant, library), language
+            language.structure.give_input(program, missing[0], read.constant, library), language
         )
         program = language.canonical(program, library)
         if _has_error(language.check(program, library)):
@@ -902,7 +902,7 @@ class Parser:
             if best.support.lost or is_open:
                 return UNUSED_WORDS
             program = best.filled.program
-            if self.target.language.missing_inputs(program, self.target.library):
+            if self.target.language.structure.missing_inputs(program, self.target.library):
                 return MISSING_INPUT
             return None if self._is_usual_call(best) else CONFIRM
         if ranked[0].is_refusal:
@@ -920,7 +920,7 @@ class Parser:
                 return AMBIGUOUS
         elif best.confidence >= _LIKELY * threshold and best.is_said:
             program = best.filled.program
-            if not self.target.language.missing_inputs(program, self.target.library):
+            if not self.target.language.structure.missing_inputs(program, self.target.library):
                 return CONFIRM
         return UNUSED_WORDS if best.words else UNSURE
 

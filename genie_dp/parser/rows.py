@@ -301,7 +301,7 @@ class Target:
     @property
     def reads_values(self) -> bool:
         """Return whether programs hold what readers find in sentences."""
-        return self.language.reads_values(self.library)
+        return self.language.values.reads_values(self.library)
 
     @property
     def units(self) -> Units:

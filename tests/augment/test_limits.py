@@ -104,7 +104,7 @@ def test_augmented_rows_type_check(number, text, name, language):
 @example({"type": "number", "exclusiveMinimum": 100}, Scale(1, 100, (1, 5)), 0)
 def test_a_number_is_found_wherever_there_are_some(given_schema, scale, seed):
     library = library_of(n=given_schema)
-    limits = CALLS.limits("f( n= NUMBER_0 )", library).get("NUMBER_0", NO_LIMITS)
+    limits = CALLS.values.limits("f( n= NUMBER_0 )", library).get("NUMBER_0", NO_LIMITS)
     number = draw_within(Random(seed), scale, limits)
     span = (limits.most or 10**6) - (limits.least or 0)
     if number is None:
@@ -119,14 +119,14 @@ def test_bounds_are_those_of_the_place():
                                                "b": {"type": "number", "minimum": 90}}}  # fmt: skip
     either = {"anyOf": [{"enum": ["off"]}, {"type": "integer", "minimum": 2, "maximum": 3}]}
     library = library_of(o=inside, u=either, t={"type": "string", "maxLength": 4})
-    found = CALLS.limits(
+    found = CALLS.values.limits(
         'f( o= { a= NUMBER_0 b= NUMBER_1 } t= " at NUMBER_2 " u= NUMBER_0 )', library
     )
     assert found["NUMBER_0"] == Limits(Decimal(2), Decimal(3), is_whole=True)
     assert found["NUMBER_1"] == Limits(least=Decimal(90))
     assert found["NUMBER_2"] == NOTHING
     assert not NOTHING.allows_number(Decimal(1))
-    assert not CALLS.limits("f( t= QUOTED_STRING_0 )", library_of(t={"type": "string"}))
+    assert not CALLS.values.limits("f( t= QUOTED_STRING_0 )", library_of(t={"type": "string"}))
 
 
 def test_a_thermostat_is_never_set_to_810_degrees():

@@ -46,7 +46,7 @@ def real_rows():
     whole = (
         row
         for row in rows
-        if not THINGTALK.missing_inputs(THINGTALK.from_tokens(row.program), shipped())
+        if not THINGTALK.structure.missing_inputs(THINGTALK.from_tokens(row.program), shipped())
     )
     return [one for one in whole if not re.search("[A-Z]_[0-9]", one.utterance)][::9]
 
@@ -96,7 +96,7 @@ def test_what_real_rows_say_is_said_again_and_calls_fit_their_tools(tmp_path):
         if calls := called(answer):
             sorts["calls"] += 1
             told = [{"name": name, "arguments": arguments} for name, arguments in calls]
-            assert told == THINGTALK.calls(program)
+            assert told == THINGTALK.structure.calls(program)
             schemas = {tool["function"]["name"]: tool["function"] for tool in chat["tools"]}
             for name, arguments in calls:
                 parameters = schemas[tool_name(name)]["parameters"]

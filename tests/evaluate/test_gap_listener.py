@@ -223,11 +223,13 @@ def test_each_language_calls_a_function_with_constants():
     query = Signature("com.lamp", "get", "query", (level,))
     thingtalk = get_language("thingtalk")
     given = {"level": "NUMBER_0"}
-    assert thingtalk.render(thingtalk.call(action, given)) == (
+    assert thingtalk.render(thingtalk.structure.call(action, given)) == (
         "now => @com.lamp.set(level = NUMBER_0)"
     )
-    assert thingtalk.render(thingtalk.call(query, {})) == "now => @com.lamp.get() => notify"
-    assert get_language("sexpr").call(action, given) is None
+    assert (
+        thingtalk.render(thingtalk.structure.call(query, {})) == "now => @com.lamp.get() => notify"
+    )
+    assert get_language("sexpr").structure.call(action, given) is None
 
 
 @pytest.mark.parametrize(

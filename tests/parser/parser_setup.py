@@ -156,5 +156,7 @@ def input_in(sentence, missing, library, language):
         return None
     now = "now => " if language.name == "thingtalk" else ""
     call = language.parse(f"{now}{missing.function}()")
-    given = language.give_input(call, missing, read.constant, library)
-    return language.calls(language.canonical(given, library))[0]["arguments"][missing.name]
+    given = language.structure.give_input(call, missing, read.constant, library)
+    return language.structure.calls(language.canonical(given, library))[0]["arguments"][
+        missing.name
+    ]

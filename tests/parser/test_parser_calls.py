@@ -147,7 +147,9 @@ def test_replies_complete_a_call_one_question_after_the_other(trained_calls):
     ],
 )
 def test_questions_say_what_the_schema_says(library, program, question):
-    questions = [m.question for m in LANGUAGE.missing_inputs(LANGUAGE.parse(program), library)]
+    questions = [
+        m.question for m in LANGUAGE.structure.missing_inputs(LANGUAGE.parse(program), library)
+    ]
     assert question in questions
 
 
@@ -163,7 +165,7 @@ def test_rows_that_lack_an_argument_are_cut_from_others(library, tmp_path):
     made = {" ".join(pair.sentence): " ".join(pair.program) for pair in rows.incomplete}
     assert made["write lunch"] == 'send_note( text= " lunch " to= $? )'
     for program in made.values():
-        assert LANGUAGE.missing_inputs(LANGUAGE.from_tokens(program), library)
+        assert LANGUAGE.structure.missing_inputs(LANGUAGE.from_tokens(program), library)
 
 
 def pair(sentence, program):

@@ -81,7 +81,7 @@ def test_one_date_of_a_span_is_asked_for(library, program, asked):
     for sentence, is_asked in (("dinner next week", True), ("dinner on monday", False)):
         values = load_reader().read(sentence, now=NOW).values
         tree = fill(f"now => {program}", values, language=THINGTALK, library=library).program
-        missing = [x.name for x in THINGTALK.missing_inputs(tree, library)]
+        missing = [x.name for x in THINGTALK.structure.missing_inputs(tree, library)]
         assert (asked in missing) == is_asked
     span = MissingInput("@com.todoist.create_task", "due_date", "Date", "When?")
     assert input_in("next week", span, library, THINGTALK) is None
@@ -288,5 +288,5 @@ def test_rows_that_lack_an_input_are_made_of_phrases_and_of_rows(library, tmp_pa
     assert not any(sentence == "like a post" for sentence in made)
     for program in Random(0).sample(sorted(set(made.values())), 40):
         tree = THINGTALK.from_tokens(program, library)
-        assert THINGTALK.missing_inputs(tree, library)
+        assert THINGTALK.structure.missing_inputs(tree, library)
         assert not [p for p in THINGTALK.check(tree, library) if p.severity == "error"]

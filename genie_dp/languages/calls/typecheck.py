@@ -1,19 +1,16 @@
 """Types of calls: what does not fit a library, and the one form of what does."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 from genie_dp.errors import Problem, did_you_mean
 from genie_dp.languages import types as ty
-from genie_dp.languages.base import MissingInput
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import NONE, Field, Tool, ToolLibrary, ValueType, words_of
+from genie_dp.languages.calls.library import NONE, Field, Tool, ToolLibrary, ValueType
 from genie_dp.languages.calls.text import call_tokens, reference_text, value_text
 from genie_dp.languages.calls.tokens import key_of, sort_steps
-from genie_dp.languages.calls.values import moment_of, value_of
+from genie_dp.languages.calls.values import moment_of
 from genie_dp.languages.limits import NO_LIMITS, NOTHING, Limits
 
 _MOMENTS: dict[ty.Type, ast.MomentKind] = {
@@ -321,20 +318,6 @@ def limits_of(value: ast.Value, type_: ValueType | None) -> Iterator[tuple[str, 
             pass
 
 
-def limits_in(program: ast.Program, library: ToolLibrary) -> dict[str, Limits]:
-    """Return what values of the placeholders of a program may be, where the tools restrict them."""
-    limits_of_tokens: dict[str, Limits] = {}
-    for call in ast.calls_of(program):
-        tool = library.tools.get(call.name)
-        if tool is None:
-            continue
-        for argument in call.arguments:
-            field = tool.parameter(argument.name)
-            for token, limits in limits_of(argument.value, field.type if field else tool.others):
-                limits_of_tokens[token] = limits_of_tokens.get(token, NO_LIMITS) & limits
-    return limits_of_tokens
-
-
 def may_be(found: ValueType, type_: ValueType) -> bool:
     """Tell whether a result of one type may be given where another is asked for."""
     if "any" in (found.sort, type_.sort):
@@ -471,122 +454,3 @@ def canonical(program: ast.Program, library: Any = None) -> ast.Program:
         return canonical_call(placed, tools.get(call.name))
 
     return ast.Program(sort_steps(program.steps, place, lambda call: key_of(call_tokens(call))))
-
-
-def slots_of(program: ast.Program, library: Any = None) -> Iterator[tuple[str, str, str]]:
-    """Yield (placeholder, type, tool:parameter) for what placeholders fill, in program order."""
-    for call in ast.calls_of(program):
-        for argument in call.arguments:
-            for part in ast.walk(argument.value):
-                type_ = ast.slot_type(part) if isinstance(part, ast.Slot) else None
-                if type_ is not None and isinstance(part, ast.Slot):
-                    yield part.token, str(type_), f"{call.name}:{argument.name}"
-
-
-# ------------------------------------------------------------------------ what is missing
-
-
-def missing_inputs(program: ast.Program, library: ToolLibrary | None) -> tuple[MissingInput, ...]:
-    """Return what is still to be asked for, in program order: arguments left out, and `$?`."""
-    return tuple(_missing_inputs(program, (library or NONE).tools))
-
-
-def _missing_inputs(program: ast.Program, tools: Mapping[str, Tool]) -> Iterator[MissingInput]:
-    for number, call in enumerate(ast.calls_of(program)):
-        tool = tools.get(call.name)
-        inputs = {argument.name: argument.value for argument in call.arguments}
-        declared = {p.name: p for p in tool.parameters} if tool is not None else {}
-        for name in sorted(inputs.keys() | declared.keys()):
-            parameter, value = declared.get(name), inputs.get(name)
-            is_open = value is not None and any(
-                isinstance(part, ast.Open) for part in ast.walk(value)
-            )
-            if is_open or (value is None and parameter is not None and parameter.is_required):
-                type_ = str(parameter.type) if parameter is not None else "Any"
-                yield MissingInput(call.name, name, type_, _question(name, parameter), number)
-
-
-_MOST_CHOICES = 6
-_LONGEST_NOTE = 80
-
-
-def _question(name: str, parameter: Field | None) -> str:
-    """Return what asks for a parameter: its description where that asks, else its name.
-
-    >>> from genie_dp.languages.calls.library import ANYTHING
-    >>> _question("roomName", Field("roomName", ANYTHING, description="The room. Not a floor."))
-    'What is the room name? (the room)'
-    """
-    words = words_of(name) or name
-    if parameter is None:
-        return f"What is the {words}?"
-    description = " ".join(parameter.description.split())
-    if description.endswith("?") and len(description) <= _LONGEST_NOTE:
-        return description
-    is_several = parameter.type.sort == "array" and words.endswith("s")
-    question = f"What {'are' if is_several else 'is'} the {words}"
-    names = [value_text(value).strip("'") for value in parameter.type.values]
-    if 1 < len(names) <= _MOST_CHOICES:
-        return f"{question}: {', '.join(names[:-1])} or {names[-1]}?"
-    first = re.split(r"(?<=[\w)])[.;:](?: |$)", description, maxsplit=1)[0].rstrip(".")
-    if not first or len(first) > _LONGEST_NOTE or first.lower() in (words, f"the {words}"):
-        return f"{question}?"
-    is_word = not first[1:2].isupper()  # no abbreviation, as "ID of the room"
-    return f"{question}? ({first[0].lower() + first[1:] if is_word else first})"
-
-
-def give_input(
-    program: ast.Program, missing: MissingInput, constant: str, library: ToolLibrary | None = None
-) -> ast.Program:
-    """Return a program with a value for what it lacks: for the first `$?` of an argument.
-
-    A list that is lacking becomes one of this value.
-    """
-    value = value_of(constant)
-    tool = (library or NONE).tools.get(missing.function)
-    parameter = tool.parameter(missing.name) if tool is not None else None
-    is_list = parameter is not None and parameter.type.sort == "array"
-    whole = ast.Array((value,)) if is_list else value
-    numbers = count()
-
-    def give(call: ast.Call) -> ast.Call:
-        if next(numbers) != missing.call:
-            return call
-        inputs = {argument.name: argument.value for argument in call.arguments}
-        before = inputs.get(missing.name, ast.Open())
-        is_whole = isinstance(before, ast.Open)
-        inputs[missing.name] = whole if is_whole else _fill_first(before, value)
-        arguments = tuple(ast.Argument(name, inputs[name]) for name in sorted(inputs))
-        return replace(call, arguments=arguments)
-
-    return ast.map_calls(program, give)
-
-
-def _fill_first(whole: ast.Value, value: ast.Value) -> ast.Value:
-    """Return a value with another in the place of its first `$?`."""
-    waiting = [value]
-
-    def fill_part(part: ast.Value) -> ast.Value:
-        return waiting.pop() if isinstance(part, ast.Open) and waiting else part
-
-    return ast.change(whole, fill_part)
-
-
-def cut_input(program: ast.Program, words: str) -> ast.Program | None:
-    """Return a program of one call without the argument that has a value; else None."""
-    match program.steps:
-        case ((ast.Call() as call,),):
-            others = tuple(a for a in call.arguments if not _has_value(a.value, words))
-            if len(others) == len(call.arguments) - 1:
-                return ast.Program(((replace(call, arguments=others),),))
-    return None
-
-
-def _has_value(value: ast.Value, words: str) -> bool:
-    match value:
-        case ast.Slot(said) | ast.Text(said) | ast.Name(said) | ast.Symbol(said):
-            return said == words
-        case ast.Array((item,)):
-            return _has_value(item, words)
-        case _:
-            return False

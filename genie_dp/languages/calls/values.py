@@ -4,8 +4,7 @@ A constant is in the notation that readers share: "25", "date:2027-03-14", "90 u
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 
@@ -14,9 +13,8 @@ from genie_dp.languages.terms.values import (
     PLAIN_NUMBER,
     is_iso,
     read_constant,
-    said,
 )
-from genie_dp.languages.text import escape_word, span_ends, unescape_word
+from genie_dp.languages.text import escape_word, unescape_word
 from genie_dp.languages.units import SHIPPED
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+\-]?\d+)?", re.ASCII)
@@ -146,24 +144,3 @@ def constant_of(value: ast.Value) -> str | None:
 
 def _words(text: str) -> str:
     return " ".join(map(escape_word, text.split(" ")))
-
-
-def fill(program: ast.Program, values: Mapping[str, tuple[str, str]]) -> ast.Program:
-    """Return a program with values in the place of its placeholders (base.Language.fill).
-
-    Inside of a text a value is the words that it was said in.
-    """
-
-    def fill_value(value: ast.Value) -> ast.Value:
-        match value:
-            case ast.Slot(token) if token in values:
-                is_span = span_ends(values[token][0]) is not None  # tools take one date
-                return ast.Open() if is_span else value_of(values[token][0])
-            case ast.Text(text):
-                return replace(value, value=said(text, values))
-            case ast.Name(words):
-                return replace(value, words=said(words, values))
-            case _:
-                return value
-
-    return ast.change_values(program, fill_value)

@@ -73,34 +73,6 @@ def function_name(node: sx.Node, declarations: Declarations) -> str:
     return tokens(operator) if is_symbol else name
 
 
-def anonymize(program: sx.Expression) -> sx.Expression:
-    """Return the expression with strings, numbers, dates and the like replaced by placeholders.
-
-    They are numbered in the order of the text; equal values share a placeholder. Labels stay.
-
-    >>> from genie_dp.languages.sexpr.text import parse
-    >>> from genie_dp.languages.sexpr.text import render
-    >>> render(anonymize(parse('(and (f 4L "tea") (g "tea" 2.5))')))
-    '(and (f NUMBER_0 QUOTED_STRING_0) (g QUOTED_STRING_0 NUMBER_1))'
-    """
-    numbers: dict[str, dict[str, str]] = {}
-
-    def number(leaf: sx.Expression, _in_square: bool, is_label: bool) -> Sequence[sx.Expression]:
-        match leaf:
-            case sx.Text(value):
-                stem, constant = "QUOTED_STRING", value
-            case sx.Atom(text) if sx.is_number(text) and not is_label:
-                stem, constant = "NUMBER", text
-            case sx.Node() if literals.is_read(leaf):
-                stem, constant = sx.TYPES[sx.label(leaf)].stem, tokens(leaf)
-            case _:
-                return [leaf]
-        places = numbers.setdefault(stem, {})
-        return [sx.Atom(places.setdefault(constant, f"{stem}_{len(places)}"), leaf.span)]
-
-    return literals.rewrite(program, number)
-
-
 def sort_of(expression: sx.Expression) -> str:
     """Return what a signature sees of an item: `(LABEL)`, String, Number, `#Date`, or the symbol.
 

@@ -9,15 +9,12 @@ from genie_dp.languages import base
 from genie_dp.languages.base import DecodingGrammar, ProgramComparison
 from genie_dp.languages.bodies import TemplateBodies
 from genie_dp.languages.sexpr import canonical as forms
-from genie_dp.languages.sexpr import literals, structure
 from genie_dp.languages.sexpr import text as texts
-from genie_dp.languages.sexpr.ast import name_of
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, load_declarations
 from genie_dp.languages.sexpr.forms import SexprForm
 from genie_dp.languages.sexpr.fragment import SexprBodies
-from genie_dp.languages.sexpr.literals import expression_of
-from genie_dp.languages.sexpr.text import is_in_square, tokens
-from genie_dp.languages.types import Entity, Type
+from genie_dp.languages.sexpr.placeholders import SexprValues
+from genie_dp.languages.sexpr.structure import SexprStructure
 
 
 class SExpressions(base.Language):
@@ -36,13 +33,9 @@ class SExpressions(base.Language):
     from_tokens = staticmethod(texts.from_tokens)
     render = staticmethod(texts.render)
     functions = staticmethod(forms.functions)
-    anonymize = staticmethod(forms.anonymize)
     bodies: TemplateBodies = SexprBodies()
-    tree = staticmethod(structure.tree)
-    calls = staticmethod(structure.calls)
-    schema = staticmethod(structure.schema)
-    fill = staticmethod(literals.fill)
-    map_names = staticmethod(literals.map_names)
+    values = SexprValues()
+    structure = SexprStructure()
     form = staticmethod(SexprForm)
 
     def load_declarations(
@@ -61,26 +54,6 @@ class SExpressions(base.Language):
     def comparison(self, *, unordered: bool = False) -> ProgramComparison:
         """Return how programs are compared."""
         return forms.SexprComparison(unordered=unordered)
-
-    # ------------------------------------------- values that readers find, and names of lists
-
-    def reads_values(self, library: Any) -> bool:
-        """Tell whether a node is declared to hold dates, money and the like, or listed names."""
-        return (library or NONE).reads_values
-
-    def written(self, constant: str) -> str:
-        """Return the tokens of a literal."""
-        return tokens(expression_of(constant))
-
-    def quotes(self, type_: Type, before: str) -> tuple[str, str]:
-        """Return quotes, of names with their type; nothing in square brackets: words are bare."""
-        if is_in_square(before.split()):
-            return "", ""
-        if isinstance(type_, Entity):
-            return f'#( {name_of(type_)} " ', ' " )'
-        return '" ', ' "'
-
-    # -------------------------------------------------------------------------- decoding
 
     def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
         """Return the program, whose nodes the grammar learns."""

@@ -4,7 +4,7 @@ A constant is in the notation that readers share: "25", "date:2027-03-14", "90 u
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -17,13 +17,12 @@ from genie_dp.languages.terms.values import (
     PLAIN_NUMBER,
     is_iso,
     read_constant,
-    said,
 )
 from genie_dp.languages.units import SHIPPED
 
 _KINDS = {str(t.type.kind): t.name for t in sx.TYPES.values() if hasattr(t.type, "kind")}
 _TYPES_OF_KINDS = {name: kind for kind, name in _KINDS.items()}
-_FORMS = {
+FORMS = {
     "Date": '#(Date "2027-03-14") or #(Date "2027-03-14T17:00:00")',
     "Time": '#(Time "17:00:00")',
     "Duration": "#(Duration 1 h 30 min)",
@@ -32,7 +31,7 @@ _FORMS = {
     **{name: f'#({name} "..")' for name in _KINDS.values()},
 }
 
-SPOKEN_TYPES = _FORMS.keys() - _KINDS.values()  # all else is said as it is written
+SPOKEN_TYPES = FORMS.keys() - _KINDS.values()  # all else is said as it is written
 
 
 def expression_of(constant: str) -> sx.Expression:
@@ -51,19 +50,20 @@ def expression_of(constant: str) -> sx.Expression:
         case ("text", (words,)):
             return sx.Text(words)
         case ("name", (words, kind)):
-            return _literal(_KINDS.get(kind, kind), sx.Text(words))
+            return literal_of(_KINDS.get(kind, kind), sx.Text(words))
         case ("place", (words, *numbers)):
-            return _literal("Location", sx.Text(words), *map(sx.Atom, numbers))
+            return literal_of("Location", sx.Text(words), *map(sx.Atom, numbers))
         case ("date" | "time" as kind, (text,)):
-            return _literal(kind.capitalize(), sx.Text(text))
+            return literal_of(kind.capitalize(), sx.Text(text))
         case ("currency", (money,)):
-            return _literal("Currency", *map(sx.Atom, money.split(":")))
+            return literal_of("Currency", *map(sx.Atom, money.split(":")))
         case ("measure", parts) if SHIPPED.base(parts[1]) == "ms":
-            return _literal("Duration", *map(sx.Atom, parts))
+            return literal_of("Duration", *map(sx.Atom, parts))
     raise ValueError(f"{constant!r} is no constant of S-expressions")
 
 
-def _literal(label: str, *items: sx.Expression) -> sx.Node:
+def literal_of(label: str, *items: sx.Expression) -> sx.Node:
+    """Return the typed literal `#(LABEL ..)`."""
     return sx.Node((sx.Atom(label), *items), prefix="#")
 
 
@@ -108,15 +108,15 @@ def _is_number(text: str) -> bool:
 def problem_of(node: sx.Node) -> Problem | None:
     """Return the mistake of a typed literal that is not written as its type is (X034)."""
     label = sx.label(node)
-    if label not in _FORMS or constant_of(node) is not None:
+    if label not in FORMS or constant_of(node) is not None:
         return None
     message = f"{tokens(node)} is no literal of type {label}"
-    return Problem("X034", message, node.span, f"write {_FORMS[label]}")
+    return Problem("X034", message, node.span, f"write {FORMS[label]}")
 
 
 def is_read(node: sx.Expression) -> bool:
     """Tell whether an expression is a literal of a type that readers find, such as a date."""
-    if not isinstance(node, sx.Node) or node.prefix != "#" or sx.label(node) not in _FORMS:
+    if not isinstance(node, sx.Node) or node.prefix != "#" or sx.label(node) not in FORMS:
         return False
     return constant_of(node) is not None
 
@@ -183,45 +183,3 @@ def _rewrite(
         for new in _rewrite(item, change, in_square=inside, is_label=place == label)
     ]
     return (replace(expression, items=tuple(items)),)
-
-
-def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Expression:
-    """Return a program with literals in the place of its placeholders (base.Language.fill).
-
-    Between square brackets and in a text a value is the words that it was said in.
-
-    >>> from genie_dp.languages.sexpr.text import parse, render
-    >>> program = parse('(PIE (SINCE DATE_0) (TITLE "at NUMBER_0"))')
-    >>> values = {"DATE_0": ("date:2027-03-14", "pi day"), "NUMBER_0": ("2", "two")}
-    >>> render(fill(program, values))
-    '(PIE (SINCE #(Date "2027-03-14")) (TITLE "at two"))'
-    """
-
-    def change(leaf: sx.Expression, in_square: bool, _: bool) -> Sequence[sx.Expression]:
-        match leaf:
-            case sx.Atom(token) if token in values:
-                constant, words = values[token]
-                return [*map(sx.Atom, words.split())] if in_square else [expression_of(constant)]
-            case sx.Text(text):
-                return [replace(leaf, value=said(text, values))]
-            case sx.Node(items) if any(isinstance(item, sx.Text) for item in items):
-                filled = [item for part in items for item in change(part, in_square, False)]
-                return [replace(leaf, items=tuple(filled))]
-            case _:
-                return [leaf]
-
-    return rewrite(program, change)
-
-
-def map_names(program: sx.Expression, find: Callable[[str, str], str]) -> sx.Expression:
-    """Return a program with what `find(type, words)` gives in the place of each name."""
-
-    def change(leaf: sx.Expression, *_: bool) -> Sequence[sx.Expression]:
-        match leaf:
-            case sx.Node((sx.Atom(kind), sx.Text(words)), _, "#") if kind not in _FORMS:
-                replaced = find(kind, words)
-                return [leaf if replaced == words else _literal(kind, sx.Text(replaced))]
-            case _:
-                return [leaf]
-
-    return rewrite(program, change)

@@ -2,6 +2,7 @@
 
 from typing import Any, assert_never
 
+from genie_dp.languages.base import ProgramStructure
 from genie_dp.languages.json_schema import TEXT, Json, closed_object, list_of, program_schema, ref
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr import literals
@@ -86,3 +87,11 @@ def schema(library: Declarations | None) -> Json:
     }
     title = "Expressions of genie_dp"
     return program_schema(title, definitions, tree=ref("expression"), has_calls=False)
+
+
+class SexprStructure(ProgramStructure):
+    """Expressions as data."""
+
+    tree = staticmethod(tree)
+    calls = staticmethod(calls)
+    schema = staticmethod(schema)

@@ -19,7 +19,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.thingtalk import ast, values
 from genie_dp.languages.thingtalk.lift import Lifter
 from genie_dp.languages.thingtalk.operators import is_numeric
-from genie_dp.languages.thingtalk.placeholders import fills as found_fills
+from genie_dp.languages.thingtalk.placeholders import uses
 from genie_dp.languages.thingtalk.predicates import canonical_value, value_text
 from genie_dp.languages.thingtalk.scope import EMPTY
 from genie_dp.languages.thingtalk.traverse import functions_used, qualify, rewrite, walk
@@ -73,7 +73,7 @@ def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> 
     compiler = _BodyCompiler(holes, dict(tree.parameters), lifter)
     build = compiler.compile(tree.body)  # with its mistakes
     fills: dict[str, str] = {}
-    for token, _, parameter in found_fills(lifter.library, _placeholders_as_slots(tree)):
+    for token, _, parameter in uses(lifter.library, _placeholders_as_slots(tree)):
         fills.setdefault(token, parameter)
     kind = ast.kind_of(tree.body)
     if isinstance(tree.body, ast.Call):
@@ -284,7 +284,7 @@ class _BodyCompiler:
         tree = rewrite(node, lambda n: _substitute(n, named))
         value = self.lifter.lift(tree, opened, owner)
         if value is not None:
-            slots = tuple(found_fills(self.lifter.library, tree, owner))
+            slots = tuple(uses(self.lifter.library, tree, owner))
             value = replace(value, slots=slots) if slots else value
         return value
 

@@ -1,6 +1,6 @@
 """ThingTalk behind the protocol of all target languages."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
@@ -9,8 +9,6 @@ from genie_dp.errors import Problem
 from genie_dp.languages import base
 from genie_dp.languages.base import DecodingGrammar, ProgramComparison
 from genie_dp.languages.bodies import TemplateBodies
-from genie_dp.languages.library import Signature
-from genie_dp.languages.limits import Limits
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import (
     canonical,
@@ -25,7 +23,6 @@ from genie_dp.languages.thingtalk import (
 from genie_dp.languages.thingtalk import parser as texts
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check
-from genie_dp.languages.types import Array, Entity, Type
 
 
 class ThingTalk(base.Language):
@@ -42,16 +39,8 @@ class ThingTalk(base.Language):
 
     parse = staticmethod(texts.parse)
     functions = staticmethod(traverse.functions)
-    anonymize = staticmethod(traverse.anonymize)
-    # What those who act on a program take.
-    calls = staticmethod(structure.calls)
-    missing_inputs = staticmethod(structure.missing_inputs)
-    cut_input = staticmethod(structure.cut_input)
-    schema = staticmethod(structure.schema)
-    # Values that readers find, and names of lists.
-    fill = staticmethod(placeholders.fill)
-    map_names = staticmethod(placeholders.map_names)
-    placeholders = staticmethod(placeholders.placeholders)
+    values = placeholders.ThingTalkValues()
+    structure = structure.ThingTalkStructure()
     form = staticmethod(forms.ThingTalkForm)
     is_function_name = staticmethod(forms.is_function_name)
 
@@ -102,64 +91,6 @@ class ThingTalk(base.Language):
         from genie_dp.languages.thingtalk.comparison import ThingTalkComparison
 
         return None if unordered else ThingTalkComparison()
-
-    def fills(self, program: Any, library: Any) -> Iterable[tuple[str, str, str]]:
-        """Yield what every placeholder of a program fills, in program order."""
-        return placeholders.fills(library, program)
-
-    def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
-        """Return the bounds of numbers that skills have bounds for (`#[min_number]`)."""
-        if library is None:
-            return {}
-        bounds_of_tokens: dict[str, Limits] = {}
-        for token, type_, place in self.fills(self.from_tokens(program), library):
-            function, _, name = place.rpartition(":")
-            signature = library.signature(function) if type_ == "Number" else None
-            parameter = signature.parameter(name) if signature else None
-            if parameter is not None and (parameter.least, parameter.most) != (None, None):
-                bounds = Limits(parameter.least, parameter.most)
-                bounds_of_tokens[token] = bounds_of_tokens.get(token, bounds) & bounds
-        return bounds_of_tokens
-
-    # --------------------------------------------------------- what those who act on it take
-
-    def tree(self, program: tt.Program | tt.Policy) -> Any:
-        """Return a program as JSON, with all that it says."""
-        return structure.tree(program)
-
-    def give_input(
-        self, program: Any, missing: base.MissingInput, constant: str, library: Any = None
-    ) -> Any:
-        """Return a program with a value for an input that it lacks."""
-        value: Any = from_tokens.piece_from_tokens(constant, "value")
-        signature = library.signature(missing.function) if library is not None else None
-        parameter = signature.parameter(missing.name) if signature else None
-        if parameter and isinstance(parameter.type, Array):
-            value = tt.ArrayValue((value,))
-        return structure.give_input(program, missing, value)
-
-    def call(self, function: Signature, constants: Mapping[str, str]) -> Any:
-        """Return the command that does an action, or shows what a query gives."""
-        types = {parameter.name: parameter.type for parameter in function.parameters}
-        inputs = (f"param:{name}:{types[name]} = {text}" for name, text in constants.items())
-        notify = () if function.kind == "action" else ("=> notify",)
-        return self.from_tokens(" ".join(("now =>", function.qualified, *inputs, *notify)))
-
-    # ------------------------------------------- values that readers find, and names of lists
-
-    def reads_values(self, library: Any) -> bool:
-        """Return True: every library has dates and measures."""
-        return True
-
-    def written(self, constant: str) -> str:
-        """Return it: constants are in the notation of ThingTalk."""
-        return constant
-
-    def quotes(self, type_: Type, before: str) -> tuple[str, str]:
-        """Return the quotes of a text, with the kind of an entity."""
-        return '" ', f' " ^^{type_.kind}' if isinstance(type_, Entity) else ' "'
-
-    # -------------------------------------------------------------------------- decoding
 
     def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
         """Return the constants of a program that are not copied from its sentence."""

@@ -12,7 +12,7 @@ from genie_dp.languages.thingtalk import ast, values
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.operators import CONTACT
-from genie_dp.languages.thingtalk.placeholders import fills
+from genie_dp.languages.thingtalk.placeholders import uses
 from genie_dp.languages.thingtalk.predicates import (
     canonical_predicate,
     left_text,
@@ -267,7 +267,7 @@ class Lifter:
         functions = tuple(qualify(f) for f in functions_used(form))
         state = values.POLICY if isinstance(form, ast.Policy) else values.PROGRAM
         text = tokens(form, self.library)
-        return values.ProgramValue(text, functions, state, slots=tuple(fills(self.library, form)))
+        return values.ProgramValue(text, functions, state, slots=tuple(uses(self.library, form)))
 
     def query(self, node: ast.Query, opened: Open) -> values.QueryValue | None:
         """Return the piece of a canonical query."""
@@ -319,7 +319,7 @@ class Lifter:
                 assert_never(node)
         if wrapped is not None:
             own = replace(node, query=ast.Hole("", "query"))
-            wrapped.slots = (*value.slots, *fills(self.library, own, value.state.function))
+            wrapped.slots = (*value.slots, *uses(self.library, own, value.state.function))
         return wrapped
 
     def scope(self, query: values.QueryValue, node: Any) -> Scope:
@@ -361,7 +361,7 @@ class Lifter:
             is_dated=any(p.type == ty.DATE and "date" in p.name for p in signature.outputs),
             inputs=_said_inputs(call, signature),
         )  # fmt: skip
-        slots = tuple(fills(self.library, call))
+        slots = tuple(uses(self.library, call))
         return values.QueryValue(
             text, (signature.qualified,), state, gap=gap, gap_text=gap_text, slots=slots
         )
@@ -372,7 +372,7 @@ class Lifter:
         state = values.ActionState(
             signature.qualified, signature.class_name, _said_inputs(call, signature)
         )
-        slots = tuple(fills(self.library, call))
+        slots = tuple(uses(self.library, call))
         return values.ActionValue(text, (signature.qualified,), state, gap, gap_text, slots)
 
     def _call_text(
@@ -404,7 +404,7 @@ class Lifter:
         match node:
             case ast.AtTimer() | ast.Timer():
                 text, _ = self.printer.stream(node)
-                slots = tuple(fills(self.library, node))
+                slots = tuple(uses(self.library, node))
                 state = values.stream_state("", is_timer=True)
                 return values.StreamValue(text, (), state, slots=slots)
             case ast.Monitor(query, on_new):

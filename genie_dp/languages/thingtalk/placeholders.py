@@ -8,19 +8,21 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
+from genie_dp.languages.base import ProgramValues
 from genie_dp.languages.library import Signatures
+from genie_dp.languages.limits import Limits
 from genie_dp.languages.text import span_ends
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
+from genie_dp.languages.thingtalk.from_tokens import from_tokens, piece_from_tokens
 from genie_dp.languages.thingtalk.operators import CONTACT, attach_unit
-from genie_dp.languages.thingtalk.traverse import children, qualify, rewrite, walk
-from genie_dp.languages.types import NUMBER, STRING, Array, is_slot
+from genie_dp.languages.thingtalk.traverse import anonymize, children, qualify, rewrite, walk
+from genie_dp.languages.types import NUMBER, STRING, Array, Entity, Type, is_slot
 
-Fill = tuple[str, str, str]
+Use = tuple[str, str, str]
 """(placeholder, type, function:parameter)."""
 
 
-def fills(library: Signatures, node: Any, function: str = "") -> Iterator[Fill]:
+def uses(library: Signatures, node: Any, function: str = "") -> Iterator[Use]:
     """Yield what every placeholder of a tree fills, in program order.
 
     `function` is the one whose outputs a predicate at the top speaks of. A placeholder to which the
@@ -29,7 +31,7 @@ def fills(library: Signatures, node: Any, function: str = "") -> Iterator[Fill]:
     >>> from types import SimpleNamespace
     >>> from genie_dp.languages.thingtalk.parser import parse
     >>> nothing = SimpleNamespace(function=lambda class_name, name: None)
-    >>> list(fills(nothing, parse("timer(base = now, interval = NUMBER_0h) => notify")))
+    >>> list(uses(nothing, parse("timer(base = now, interval = NUMBER_0h) => notify")))
     [('NUMBER_0', 'Number', 'timer:interval')]
     """
     match node:
@@ -37,40 +39,40 @@ def fills(library: Signatures, node: Any, function: str = "") -> Iterator[Fill]:
             for arg in (*node.selector.attributes, *node.args):
                 yield from _of_value(library, arg.value, qualify(node), arg.name)
         case ast.Filter(inner, predicate) | ast.Edge(inner, predicate):
-            yield from fills(library, inner, function)
-            yield from fills(library, predicate, _last_function(inner) or function)
+            yield from uses(library, inner, function)
+            yield from uses(library, predicate, _last_function(inner) or function)
         case ast.Atom(name, _, value):
             yield from _of_value(library, value, function, name)
         case ast.Comparison(left, _, value):
             yield from _of_computed(library, left, function)
             yield from _of_value(library, value, function, ast.computed_name(left))
         case ast.Projection(query) | ast.Sort(query) | ast.Slice(query):
-            yield from fills(library, query, function)
+            yield from uses(library, query, function)
             yield from _of_wrapper(library, node, _last_function(query) or function)
         case ast.GetPredicate(call, predicate):
-            yield from fills(library, call)
-            yield from fills(library, predicate, qualify(call))
+            yield from uses(library, call)
+            yield from uses(library, predicate, qualify(call))
         case ast.PolicyFunction(_, _, predicate):
-            yield from fills(library, predicate, qualify(node))
+            yield from uses(library, predicate, qualify(node))
         case ast.Policy():
             yield from _of_policy(library, node)
         case ast.AtTimer() | ast.Timer():
             yield from _of_timer(library, node)
         case _:
             for child in children(node):
-                yield from fills(library, child, function)
+                yield from uses(library, child, function)
 
 
-def _of_policy(library: Signatures, policy: ast.Policy) -> Iterator[Fill]:
-    yield from fills(library, policy.source, "policy")
+def _of_policy(library: Signatures, policy: ast.Policy) -> Iterator[Use]:
+    yield from uses(library, policy.source, "policy")
     for part in (policy.query, policy.action):
         if part is not None:
-            yield from fills(library, part)
+            yield from uses(library, part)
 
 
 def _of_wrapper(
     library: Signatures, node: ast.Projection | ast.Sort | ast.Slice, function: str
-) -> Iterator[Fill]:
+) -> Iterator[Use]:
     match node:
         case ast.Projection(_, values):
             for value in values:
@@ -83,7 +85,7 @@ def _of_wrapper(
                     yield from _of_value(library, place, "slice", "place")
 
 
-def _of_timer(library: Signatures, node: ast.AtTimer | ast.Timer) -> Iterator[Fill]:
+def _of_timer(library: Signatures, node: ast.AtTimer | ast.Timer) -> Iterator[Use]:
     if isinstance(node, ast.AtTimer):
         yield from _of_value(library, node.time, "attimer", "time")
     else:
@@ -91,7 +93,7 @@ def _of_timer(library: Signatures, node: ast.AtTimer | ast.Timer) -> Iterator[Fi
         yield from _of_value(library, node.interval, "timer", "interval")
 
 
-def _of_computed(library: Signatures, value: Any, function: str) -> Iterator[Fill]:
+def _of_computed(library: Signatures, value: Any, function: str) -> Iterator[Use]:
     """Yield what is filled in a computed value: places, and conditions on the values of a list."""
     if not isinstance(value, ast.Computed):
         return
@@ -99,14 +101,14 @@ def _of_computed(library: Signatures, value: Any, function: str) -> Iterator[Fil
     for child in value.arguments:
         match child:
             case ast.ListFilter(name, predicate):
-                for token, type_, _ in fills(library, predicate, function):
+                for token, type_, _ in uses(library, predicate, function):
                     listed = _type_of(library, function, name)
                     yield token, type_ if type_ == str(NUMBER) else listed, f"{function}:{name}"
             case _:
                 yield from _of_value(library, child, function, first)
 
 
-def _of_value(library: Signatures, value: Any, function: str, name: str) -> Iterator[Fill]:
+def _of_value(library: Signatures, value: Any, function: str, name: str) -> Iterator[Use]:
     if isinstance(value, ast.SlotValue):
         type_ = str(NUMBER) if value.unit else _type_of(library, function, name)
         yield value.token, type_, f"{function}:{name}"
@@ -392,3 +394,42 @@ def map_names(program: P, find: Callable[[str, str], str]) -> P:
 
     mapped: P = rewrite(program, change)
     return mapped
+
+
+class ThingTalkValues(ProgramValues):
+    """Values of programs of ThingTalk."""
+
+    fill = staticmethod(fill)
+    placeholders = staticmethod(placeholders)
+    map_names = staticmethod(map_names)
+    anonymize = staticmethod(anonymize)
+
+    def reads_values(self, library: Any) -> bool:
+        """Return True: every library has dates and measures."""
+        return True
+
+    def uses(self, program: Any, library: Any) -> Iterator[Use]:
+        """Yield what every placeholder of a program stands for, in program order."""
+        return uses(library, program)
+
+    def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
+        """Return the bounds of numbers that skills have bounds for (`#[min_number]`)."""
+        if library is None:
+            return {}
+        bounds_of_tokens: dict[str, Limits] = {}
+        for token, type_, place in uses(library, from_tokens(program)):
+            function, _, name = place.rpartition(":")
+            signature = library.signature(function) if type_ == "Number" else None
+            parameter = signature.parameter(name) if signature else None
+            if parameter is not None and (parameter.least, parameter.most) != (None, None):
+                bounds = Limits(parameter.least, parameter.most)
+                bounds_of_tokens[token] = bounds_of_tokens.get(token, bounds) & bounds
+        return bounds_of_tokens
+
+    def written(self, constant: str) -> str:
+        """Return it: constants are in the notation of ThingTalk."""
+        return constant
+
+    def quotes(self, type_: Type, before: str) -> tuple[str, str]:
+        """Return the quotes of a text, with the kind of an entity."""
+        return '" ', f' " ^^{type_.kind}' if isinstance(type_, Entity) else ' "'

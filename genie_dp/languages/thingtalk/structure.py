@@ -6,7 +6,7 @@ language models take.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from decimal import Decimal
 from itertools import count
@@ -14,10 +14,11 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from genie_dp.languages import types as ty
-from genie_dp.languages.base import MissingInput
+from genie_dp.languages.base import MissingInput, ProgramStructure
 from genie_dp.languages.json_schema import TEXT, Json, closed_object, list_of, program_schema, ref
 from genie_dp.languages.library import Signature
 from genie_dp.languages.thingtalk import ast as tt
+from genie_dp.languages.thingtalk.from_tokens import from_tokens, piece_from_tokens
 from genie_dp.languages.thingtalk.traverse import children, qualify, rewrite
 from genie_dp.languages.units import UNIT_SYNONYMS, Units
 
@@ -191,8 +192,15 @@ def _missing(
         yield from _missing(child, library, passed | more, numbers)
 
 
-def give_input(program: tt.Program, missing: MissingInput, value: tt.Value) -> tt.Program:
+def give_input(
+    program: tt.Program, missing: MissingInput, constant: str, library: Any = None
+) -> tt.Program:
     """Return a program with a value for an input that it lacks."""
+    value: Any = piece_from_tokens(constant, "value")
+    signature = library.signature(missing.function) if library is not None else None
+    parameter = signature.parameter(missing.name) if signature else None
+    if parameter and isinstance(parameter.type, ty.Array):
+        value = tt.ArrayValue((value,))
     numbers = count()
 
     def give(node: Any) -> Any:
@@ -386,3 +394,23 @@ def _input_schema(type_: ty.Type, units: Units) -> Json:
         case _:
             return TEXT
     return {"anyOf": others}
+
+
+def call(function: Signature, constants: Mapping[str, str]) -> Any:
+    """Return the command that does an action, or shows what a query gives."""
+    types = {parameter.name: parameter.type for parameter in function.parameters}
+    inputs = (f"param:{name}:{types[name]} = {text}" for name, text in constants.items())
+    notify = () if function.kind == "action" else ("=> notify",)
+    return from_tokens(" ".join(("now =>", function.qualified, *inputs, *notify)))
+
+
+class ThingTalkStructure(ProgramStructure):
+    """Programs of ThingTalk as data."""
+
+    tree = staticmethod(tree)
+    calls = staticmethod(calls)
+    missing_inputs = staticmethod(missing_inputs)
+    give_input = staticmethod(give_input)
+    cut_input = staticmethod(cut_input)
+    call = staticmethod(call)
+    schema = staticmethod(schema)

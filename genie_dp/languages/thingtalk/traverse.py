@@ -153,7 +153,7 @@ _OF_THE_LANGUAGE = (tt.DateNow, tt.DateEdge, tt.DateOffset, tt.ContextValue)
 
 
 def anonymize(program: P) -> P:
-    """Return the program with its literal values anonymize_node by placeholders.
+    """Return the program with placeholders in place of its literal values.
 
     They are numbered in program order, separately for each stem of `slot_stem`; every literal
     gets its own. Words of the language (enums, true, now, places of the context) stay, as do

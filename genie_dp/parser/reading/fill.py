@@ -405,7 +405,7 @@ class EntityNames:
             looked_up.append(name)
             return name.value
 
-        return language.map_names(program, find), tuple(looked_up)
+        return language.values.map_names(program, find), tuple(looked_up)
 
     def find_mentions(self, tokens: Sequence[str], words: Container[str]) -> Iterator[str]:
         """Yield names of any list, or of a caller, that have one of these words of a sentence.
@@ -517,10 +517,10 @@ def fill(
         words = " ".join(read.text.split()).removesuffix("%").rstrip()
         replacements[token] = usual.get(token, read.value), words or read.text
     try:
-        tree = language.fill(tree, replacements)
+        tree = language.values.fill(tree, replacements)
     except ValueError as error:
         raise GenieError(Problem("I011", str(error))) from None
-    unfilled = language.placeholders(tree)
+    unfilled = language.values.placeholders(tree)
     if unfilled and is_whole:
         available = ", ".join(values) or "none"
         message = f"the program has {unfilled[0]}, which stands for no value of the sentence"
@@ -540,7 +540,7 @@ def _usual_units(
     "21 degrees" of a room are celsius, whatever else the speaker's degrees are.
     """
     other_values = {}
-    for token, _, place in language.fills(tree, library):
+    for token, _, place in language.values.uses(tree, library):
         function, _, name = place.rpartition(":")
         signature = library.signature(function)
         parameter = signature.parameter(name) if signature else None
@@ -564,7 +564,7 @@ def _refuse_beyond(
         GenieError: I015.
     """
     numbers = {token: read for token, read in values.items() if token.startswith("NUMBER_")}
-    for token, limits in language.limits(program, library).items() if numbers else ():
+    for token, limits in language.values.limits(program, library).items() if numbers else ():
         if token in numbers and not limits.in_bounds(Decimal(numbers[token].value)):
             raise GenieError(Problem("I015", f"{numbers[token].text} is no value of its parameter"))
 

@@ -22,7 +22,7 @@ class ReadInput(NamedTuple):
     """The value of an input.
 
     Attributes:
-        constant: as `Language.give_input` takes it.
+        constant: as `ProgramStructure.give_input` takes it.
         is_open: whether it is a name or place that nothing knows, so that the sentence may as well
             be another command.
     """

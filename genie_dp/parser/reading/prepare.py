@@ -240,8 +240,8 @@ class Preparer:
     def _make_canonical(self, program: str) -> tuple[str, tuple[tuple[str, Slot], ...]]:
         """Return the canonical form, and what its placeholders fill."""
         tree = self.language.canonical(self.language.from_tokens(program), self.library)
-        fills = self.language.fills(tree, self.library)
-        slots = tuple((token, Slot(type_, parameter)) for token, type_, parameter in fills)
+        uses = self.language.values.uses(tree, self.library)
+        slots = tuple((token, Slot(type_, parameter)) for token, type_, parameter in uses)
         return self.language.tokens(tree, self.library), slots
 
 

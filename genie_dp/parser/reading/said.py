@@ -244,7 +244,7 @@ def said_values(
     Raises:
         GenieError: I012, names of an unknown kind.
     """
-    if not language.reads_values(library):
+    if not language.values.reads_values(library):
         return None
     return SaidValues(language, library, now=now, locale=locale, names=names)
 

@@ -187,7 +187,9 @@ def program_pieces(
             tree = read(program)
             functions = tuple(language.functions(tree).elements())
             # As people write it: the token form needs the library's types.
-            return functions, tuple(_TOKEN.findall(language.render(language.anonymize(tree))))
+            return functions, tuple(
+                _TOKEN.findall(language.render(language.values.anonymize(tree)))
+            )
         except GenieError:
             continue  # its error may hold private text, and goes no further
     return (), ()

@@ -125,8 +125,8 @@ def check_program(
         program = language.tokens(canonical, library)
     except GenieError:
         return None
-    fills = language.fills(canonical, library)
-    slots = {token: Slot(type_, name) for token, type_, name in fills}
+    uses = language.values.uses(canonical, library)
+    slots = {token: Slot(type_, name) for token, type_, name in uses}
     return CheckedProgram(program, tuple(language.functions(canonical)), slots)
 
 

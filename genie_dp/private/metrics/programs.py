@@ -75,7 +75,7 @@ class ProgramReader:
             if any(problem.severity == "error" for problem in language.check(program, library)):
                 return Read("ill-typed", used)
             # Twice: what is equal without its values may stand in the order of the values.
-            bare = language.anonymize(language.canonical(program, library))
+            bare = language.values.anonymize(language.canonical(program, library))
             again = language.canonical(_without_words(bare), library)
             return Read("valid", used, _without_numbers(language.tokens(again, library)))
         except GenieError:
@@ -105,7 +105,7 @@ def _without_words(program: Any) -> Any:
     """Return a program of TOP with one `_` for the words of each node; any other as it is.
 
     In square brackets (TOP, Gupta et al. 2018) bare words are words of the sentence, hence values;
-    `Language.anonymize` takes them for symbols, which they are in round ones.
+    `ProgramValues.anonymize` takes them for symbols, which they are in round ones.
     """
     if not isinstance(program, Node):
         return program

@@ -90,7 +90,7 @@ class Renderer:
     def _make_row(self, description: Description) -> Example:
         language, library = self.describer.compiled.language, self.describer.library
         tree = language.from_tokens(description.program)
-        fills = get_language(language.name).fills(tree, library)
+        uses = get_language(language.name).values.uses(tree, library)
         derivation = description.derivation
         assert derivation is not None  # the description is complete
         return Example(
@@ -102,7 +102,7 @@ class Renderer:
             derivation=tuple(_templates(derivation)),
             functions=tuple(language.functions(tree).elements()),
             depth=derivation.depth,
-            slots={token: Slot(type_, parameter) for token, type_, parameter in fills},
+            slots={token: Slot(type_, parameter) for token, type_, parameter in uses},
         )
 
 

@@ -28,7 +28,9 @@ def test_a_program_comes_back_from_its_text_and_its_tokens(given_tools, seed):
     text = LANGUAGE.tokens(program)
     assert parse(render(program)) == program
     assert LANGUAGE.from_tokens(text) == program
-    assert json.loads(json.dumps(LANGUAGE.tree(program))) == LANGUAGE.tree(program)
+    assert json.loads(json.dumps(LANGUAGE.structure.tree(program))) == LANGUAGE.structure.tree(
+        program
+    )
     assert text.split() == text.split(" ")
     for call in ast.calls_of(LANGUAGE.from_tokens(text, places=True)):
         for argument in call.arguments:
@@ -47,16 +49,16 @@ def test_the_canonical_form_of_a_program_is_well_typed_and_keeps_the_tools(given
     assert not LANGUAGE.check(once, library)
     assert LANGUAGE.canonical(once, library) == once
     assert LANGUAGE.functions(once) == LANGUAGE.functions(program)
-    hidden = LANGUAGE.anonymize(once)
+    hidden = LANGUAGE.values.anonymize(once)
     assert '"' not in LANGUAGE.tokens(hidden).split(" ")
-    assert LANGUAGE.anonymize(hidden) == hidden
+    assert LANGUAGE.values.anonymize(hidden) == hidden
     wrong = [p.message for p in LANGUAGE.check(hidden, library)]
     assert all("got NUMBER_" in w and "expected one of" in w for w in wrong)  # listed numbers
-    if not LANGUAGE.placeholders(once):
-        back = from_calls(json.loads(json.dumps(LANGUAGE.calls(once))))
+    if not LANGUAGE.values.placeholders(once):
+        back = from_calls(json.loads(json.dumps(LANGUAGE.structure.calls(once))))
         assert LANGUAGE.canonical(back, library) == once
-        assert LANGUAGE.calls(back) == LANGUAGE.calls(once)
-        assert parse(json.dumps(LANGUAGE.calls(once))) == back
+        assert LANGUAGE.structure.calls(back) == LANGUAGE.structure.calls(once)
+        assert parse(json.dumps(LANGUAGE.structure.calls(once))) == back
 
 
 @given(tools, seeds)
@@ -112,14 +114,14 @@ def test_what_is_missing_is_asked_for_and_can_be_given():
     wrong = "find_mail() => send(to = $1.count, about = $1.mails)"  # of another sort
     assert [p.code for p in LANGUAGE.check(parse(wrong), library)] == ["Z033", "Z033"]
     program = LANGUAGE.canonical(parse('send(about = "tea") & lights.set(room = $?)'), library)
-    asked = LANGUAGE.missing_inputs(program, library)
+    asked = LANGUAGE.structure.missing_inputs(program, library)
     assert [(m.function, m.name, m.call) for m in asked] == [
         ("lights.set", "room", 0),
         ("send", "to", 1),
     ]
-    given_all = LANGUAGE.give_input(program, asked[1], '" a@b "', library)
-    given_all = LANGUAGE.give_input(given_all, asked[0], '" bath room " ^^room', library)
-    assert not LANGUAGE.missing_inputs(given_all, library)
+    given_all = LANGUAGE.structure.give_input(program, asked[1], '" a@b "', library)
+    given_all = LANGUAGE.structure.give_input(given_all, asked[0], '" bath room " ^^room', library)
+    assert not LANGUAGE.structure.missing_inputs(given_all, library)
     assert not LANGUAGE.check(given_all, library)
 
 
@@ -130,15 +132,15 @@ def test_values_of_a_sentence_take_the_place_of_placeholders():
         "EMAIL_ADDRESS_0": ('" a@b " ^^tt:email_address', "a@b"),
         "DURATION_0": ("90 unit:min", "90 minutes"),
     }
-    [call] = LANGUAGE.calls(LANGUAGE.fill(program, values))
+    [call] = LANGUAGE.structure.calls(LANGUAGE.values.fill(program, values))
     assert call["arguments"] == {"about": "at two", "to": "a@b", "every": "PT90M"}
-    assert set(LANGUAGE.placeholders(program)) == values.keys()
+    assert set(LANGUAGE.values.placeholders(program)) == values.keys()
 
 
 @pytest.mark.parametrize("constant", ["3", '" a b "', '" a " ^^room', "date:2027-03-14",
                                       "time:7:05:00", "1 unit:h 30 unit:min"])  # fmt: skip
 def test_a_constant_is_read_from_the_tokens_that_it_is_written_as(constant):
-    form = LANGUAGE.form(f"f( x= {LANGUAGE.written(constant)} )")
+    form = LANGUAGE.form(f"f( x= {LANGUAGE.values.written(constant)} )")
     [found] = form.literals
     assert (found.start, found.end) == (2, len(form.tokens) - 1)
     assert found.constant == constant.replace("time:7:", "time:07:")
@@ -190,7 +192,7 @@ def test_every_part_of_a_json_text_has_its_place(document, indent):
 def test_tools_are_read_from_files_and_shown_to_others(tmp_path):
     (tmp_path / "home.json").write_text(HOME)
     library = load_tools([tmp_path / "home.json"])
-    shown = tools_of(LANGUAGE.schema(library))
+    shown = tools_of(LANGUAGE.structure.schema(library))
     assert set(shown) == set(library.names())
     assert shown["lights.set"]["parameters"]["required"] == ["room"]
     assert shown["stop"]["description"] == "Stop all."

@@ -51,7 +51,7 @@ def test_every_canonical_program_is_accepted_with_its_constants(given_tools, see
     library = library_of(given_tools)
     program = LANGUAGE.canonical(program_of(library, Random(seed)), library)
     text = LANGUAGE.tokens(program)
-    slots = LANGUAGE.placeholders(program)
+    slots = LANGUAGE.values.placeholders(program)
     sentence = [*slots, *(text.split(" ") if is_said else ())]
     known = list(constants_of(text, " ".join(sentence)))
     found = CallsGrammar(library, texts=known, limits=CallsLimits(tokens=400))

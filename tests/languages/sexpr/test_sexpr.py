@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.sexpr.ast import Atom, Node, Text
-from genie_dp.languages.sexpr.canonical import anonymize, canonical, check, functions
+from genie_dp.languages.sexpr.canonical import canonical, check, functions
 from genie_dp.languages.sexpr.declarations import Declarations, read_declarations
+from genie_dp.languages.sexpr.placeholders import anonymize
 from genie_dp.languages.sexpr.text import DEEPEST, from_tokens, parse, render, tokens
 from genie_dp.parser.reading.prepare import key_of
 from tests.golden import DATA, cases
@@ -184,21 +185,21 @@ node PLOT = Date|Time|Duration|Currency|Location|City|URL|Number|String*;
 @given(st.lists(constants, max_size=4))
 def test_what_readers_find_stands_in_expressions_and_is_found_there(found):
     sexpr = get_language("sexpr")
-    written = " ".join(["( PLOT", *map(sexpr.written, found), ")"])
+    written = " ".join(["( PLOT", *map(sexpr.values.written, found), ")"])
     program = sexpr.from_tokens(written)
     assert sexpr.check(program, CHARTS) == []
     assert sexpr.parse(sexpr.render(program)) == program
     literals = sexpr.form(sexpr.tokens(program)).literals
     assert [key_of(x.constant) for x in literals] == [key_of(constant) for constant in found]
     assert [" ".join(written.split(" ")[x.start : x.end]) for x in literals] == [
-        sexpr.written(x.constant) for x in literals
+        sexpr.values.written(x.constant) for x in literals
     ]
     slots = [f"NUMBER_{place}" for place in range(len(found))]  # placeholders that are filled
     program = sexpr.from_tokens(" ".join(["( PLOT", *slots, ")"]))
-    assert sexpr.placeholders(program) == tuple(slots)
-    filled = sexpr.fill(program, {s: (c, "it") for s, c in zip(slots, found, strict=True)})
+    assert sexpr.values.placeholders(program) == tuple(slots)
+    filled = sexpr.values.fill(program, {s: (c, "it") for s, c in zip(slots, found, strict=True)})
     assert sexpr.tokens(filled) == written
-    assert sexpr.placeholders(filled) == ()
+    assert sexpr.values.placeholders(filled) == ()
 
 
 def test_literals_have_the_form_of_their_type(golden):
@@ -210,7 +211,7 @@ def test_literals_have_the_form_of_their_type(golden):
 def test_values_in_square_brackets_are_words_and_dates_placeholders_in_anonymous_programs():
     sexpr = get_language("sexpr")
     program = sexpr.parse("[IN:ALARM [SL:TIME for TIME_0 ] ]")
-    filled = sexpr.fill(program, {"TIME_0": ("time:8:00:00", "8 am")})
+    filled = sexpr.values.fill(program, {"TIME_0": ("time:8:00:00", "8 am")})
     assert sexpr.render(filled) == "[IN:ALARM [SL:TIME for 8 am ] ]"
     assert sexpr.form(sexpr.tokens(filled)).literals == ()
     program = parse('(PLOT #(Date "2027-03-14") #(Currency 2 usd) 2 #(Date "2027-03-14"))')
@@ -224,5 +225,5 @@ def test_a_literal_is_a_value_of_calls():
     )
     hours = [{"value": 1, "unit": "h"}, {"value": 30, "unit": "min"}]
     place = {"name": "paris", "latitude": 48.9, "longitude": 2.4}
-    [call] = sexpr.calls(program)
+    [call] = sexpr.structure.calls(program)
     assert call["arguments"] == {"AT": place, "FOR": hours, "TO": "oslo"}

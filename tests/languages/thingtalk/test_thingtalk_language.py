@@ -27,7 +27,7 @@ def test_a_program_goes_through_all_forms():
     assert language.from_tokens(text) == program
     assert language.parse(language.render(program)) == program
     assert language.functions(program) == {"@com.example.mail.inbox": 1}
-    hidden = language.tokens(language.anonymize(program), example_library())
+    hidden = language.tokens(language.values.anonymize(program), example_library())
     assert "NUMBER_0" in hidden
     assert "QUOTED_STRING_0" in hidden
     assert language.bodies.parse_type("Number") == NUMBER

@@ -49,7 +49,7 @@ def test_programs_with_equal_trees_are_equal():
 
 @pytest.mark.slow
 def test_trees_and_calls_of_real_programs_fit_the_schema():
-    schema = THINGTALK.schema(shipped().library)
+    schema = THINGTALK.structure.schema(shipped().library)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     rows = list(skill_rows([data_folder("thingpedia")], THINGTALK, shipped().library))
@@ -76,7 +76,7 @@ def test_trees_and_calls_of_real_programs_fit_the_schema():
     ],
 )
 def test_the_schema_knows_the_inputs_of_each_function(told, is_right):
-    validator = jsonschema.Draft202012Validator(THINGTALK.schema(mail()))
+    validator = jsonschema.Draft202012Validator(THINGTALK.structure.schema(mail()))
     assert validator.is_valid({"calls": told}) is is_right
 
 
@@ -122,9 +122,9 @@ def test_expressions_have_a_schema_with_the_declared_labels():
     library = read_declarations(
         "node PIZZA = (SIZE)? (TOPPING)*; node SIZE = BIG; node TOPPING = HAM | TUNA;"
     )
-    validator = jsonschema.Draft202012Validator(SEXPR.schema(library))
+    validator = jsonschema.Draft202012Validator(SEXPR.structure.schema(library))
     program = SEXPR.parse("(PIZZA (SIZE BIG) (TOPPING HAM) (TOPPING TUNA))")
-    told = {"tree": SEXPR.tree(program), "calls": SEXPR.calls(program)}
+    told = {"tree": SEXPR.structure.tree(program), "calls": SEXPR.structure.calls(program)}
     assert told["calls"] == [
         {"name": "PIZZA", "arguments": {"SIZE": "BIG", "TOPPING": ["HAM", "TUNA"]}}
     ]

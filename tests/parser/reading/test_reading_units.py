@@ -209,12 +209,12 @@ def test_amounts_of_a_skill_are_equal_by_their_size(pills):
 
 def test_tools_are_told_which_units_an_input_takes(pills):
     language = get_language("thingtalk")
-    calls = language.schema(pills)["$defs"]["calls"]["items"]["anyOf"]
+    calls = language.structure.schema(pills)["$defs"]["calls"]["items"]["anyOf"]
     by_name = {call["properties"]["name"]["const"]: call for call in calls}
     arguments = by_name["@org.pill.inhale"]["properties"]["arguments"]["properties"]
     assert arguments["amount"]["anyOf"][0]["properties"]["unit"]["enum"] == ["puff", "canister"]
     tree = language.parse("now => @org.pill.inhale(amount = 3puff)")
-    (call,) = language.calls(tree)
+    (call,) = language.structure.calls(tree)
     assert call["arguments"] == {"amount": {"value": 3, "unit": "puff"}}
 
 
