@@ -43,8 +43,8 @@ from genie_dp.synthesis.spoken import (
     IndexedGrammar,
     ReadValues,
     SaidValue,
+    SentenceValues,
     SpokenSentences,
-    ValueReader,
     engine_tokens,
 )
 from genie_dp.templates.ast import Template
@@ -350,7 +350,7 @@ class Explainer:
     compiled: CompiledGrammar
     max_depth: int = 8
     why_refused: Callable[[Way], str] = lambda way: ""
-    values: ValueReader | None = None
+    values: SentenceValues | None = None
     grammar: ChartGrammar = field(init=False)
     _chart: Chart = field(init=False)
     _second: "SecondReadings | None" = field(default=None, init=False)
@@ -393,7 +393,7 @@ class Explainer:
         inputs: Inputs,
         config: ReverseConfig | None = None,
         *,
-        values: ValueReader | None = None,
+        values: SentenceValues | None = None,
     ) -> "Explainer":
         """Return what explains sentences by a grammar; its rows that fail are left out."""
         config = config or ReverseConfig()
@@ -1087,7 +1087,7 @@ def run(
     sentence: str,
     *,
     expected: str | None = None,
-    values: ValueReader | None = None,
+    values: SentenceValues | None = None,
 ) -> Explanation:
     """Explain a sentence: its readings, those that guards refuse, or what is near.
 

@@ -1,7 +1,7 @@
 """Sentences as people type them: which of their words are values, as far as templates derive them.
 
 A chart wants placeholders, and people say "play bohemian rhapsody at 5 pm". Values with a form of
-their own (numbers, dates, addresses) are read by a `ValueReader`. What may be any words (names,
+their own (numbers, dates, addresses) are read by a `SentenceValues`. What may be any words (names,
 free text) only the templates tell: in an open chart (chart.py) any words may stand where a template
 has a placeholder of such a sort, if the reader takes them for a value. Each reading that is found
 so is a sentence with placeholders again, which a closed chart derives exactly.
@@ -80,7 +80,7 @@ class NameOrText(NamedTuple):
     doubt: float
 
 
-class ValueReader(Protocol):
+class SentenceValues(Protocol):
     """What knows how values are said. It belongs to a later stage, so callers pass it in."""
 
     def is_open(self, stem: str) -> bool:
@@ -127,7 +127,7 @@ class IndexedGrammar(NamedTuple):
     function_words: FunctionWords
 
     @classmethod
-    def from_compiled(cls, compiled: CompiledGrammar, reader: ValueReader) -> "IndexedGrammar":
+    def from_compiled(cls, compiled: CompiledGrammar, reader: SentenceValues) -> "IndexedGrammar":
         """Return the index, in which the placeholders that a reader says are open."""
         stems = [stem for stem in compiled.placeholders.stems if reader.is_open(stem)]
         return cls(compiled, ChartGrammar(compiled, stems), FunctionWords.from_grammar(compiled))
@@ -138,7 +138,7 @@ class SpokenSentences:
     """Finds the values in sentences."""
 
     indexed: IndexedGrammar
-    reader: ValueReader
+    reader: SentenceValues
     max_depth: int = 8
     most_work: int = MOST_WORK
     compiled: CompiledGrammar = field(init=False)

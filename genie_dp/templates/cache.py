@@ -27,7 +27,7 @@ from genie_dp.templates.inputs import (
 from genie_dp.texts import read_source
 
 if TYPE_CHECKING:
-    from genie_dp.templates.load import Reading
+    from genie_dp.templates.load import GrammarSources
 
 
 def load_inputs(
@@ -119,18 +119,18 @@ def inputs_of_texts(library: Library, files: Sequence[str], texts: Mapping[str, 
     Raises:
         GenieError: mistakes in any of them.
     """
-    from genie_dp.templates.load import Reading
+    from genie_dp.templates.load import GrammarSources
 
     def read(path: Path | str, *, code: str) -> str:
         text = texts.get(str(path))
         return read_source(path, code=code) if text is None else text
 
-    reading = Reading(read=read, functions=lambda path, text: {})
+    reading = GrammarSources(read=read, functions=lambda path, text: {})
     return _put_together(library, tuple(map(Path, files)), reading)
 
 
 def _put_together(
-    library: Library, files: tuple[Path, ...], reading: "Reading | None" = None
+    library: Library, files: tuple[Path, ...], reading: "GrammarSources | None" = None
 ) -> Inputs:
     from genie_dp.templates.check import errors_of
     from genie_dp.templates.load import read_grammar

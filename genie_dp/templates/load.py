@@ -96,7 +96,7 @@ def parse_once(text: str, *, file: str, prefix: str) -> tuple[TemplateFile, Sequ
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class GrammarSources:
     """How the files of a grammar are read; an editor does it in another way.
 
     Attributes:
@@ -141,13 +141,13 @@ def read_grammar(
     library: Library | None = None,
     *,
     extra: Iterable[ConvertedTemplate] = (),
-    reading: Reading | None = None,
+    reading: GrammarSources | None = None,
 ) -> tuple[Grammar, list[Problem]]:
     """Return what can be read of these files, and the mistakes in the rest.
 
     With a `library` categories of names hold those of its results (derived.py).
     """
-    loader = _Loader(language, reading or Reading())
+    loader = _Loader(language, reading or GrammarSources())
     files = paths_of(paths)
     # Ids of a skill's templates.genie begin with the name of its folder.
     prefixes = {
@@ -165,7 +165,7 @@ def read_grammar(
 class _Loader:
     """Collects statements and problems; a file is known by its resolved path."""
 
-    def __init__(self, language: Language, reading: Reading):
+    def __init__(self, language: Language, reading: GrammarSources):
         self.language = language
         self.reading = reading
         self.problems: list[Problem] = []

@@ -27,7 +27,7 @@ from genie_dp.templates.inputs import (
     grammar_files,
     load_library,
 )
-from genie_dp.templates.load import Functions, Reading, read_grammar, run_functions
+from genie_dp.templates.load import Functions, GrammarSources, read_grammar, run_functions
 from genie_dp.templates.syntax import FileParser
 from genie_dp.texts import ReadSource, read_source
 
@@ -137,7 +137,7 @@ class Checker:
         self.language, self.skills, self.grammar = language, skills, grammar
         self.extra: Sequence[Path] = ()
         self.folders, self.files = FolderReader(read), FileParser()
-        self._reading = Reading(read, self.files.parse_file, functions)
+        self._reading = GrammarSources(read, self.files.parse_file, functions)
         self._templates = GrammarChecker(language)
         self._sentences = SentenceChecker(read)
         self._library: Library | None = None

@@ -20,7 +20,7 @@ READERS = {
     ),
     "sexpr/errors": lambda text: SEXPR.parse(text, file="order.txt"),
     "sexpr/token_errors": SEXPR.from_tokens,
-    "sexpr/bodies": lambda text: SEXPR.fragment(text, {}, CAKES),
+    "sexpr/bodies": lambda text: SEXPR.bodies.compile(text, {}, CAKES),
     "tokens/errors": THINGTALK.from_tokens,
     "thingtalk_parse/errors": lambda text: THINGTALK.parse(text, file="p.tt"),
     "thingtalk_parse/fragment_errors": lambda text: parse_fragment(text, HOLES, file="body"),

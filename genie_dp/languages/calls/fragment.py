@@ -76,7 +76,7 @@ class FragmentState:
 state = lru_cache(maxsize=None)(FragmentState)
 
 
-class ProgramValue:
+class CallsValue:
     """Calls (languages/base.py, Value).
 
     Attributes:
@@ -100,7 +100,7 @@ class ProgramValue:
         self.state: Hashable = state(name, len(functions), len(calls))
         self.gap = ""
 
-    def shift(self, names: Names) -> "ProgramValue":
+    def shift(self, names: Names) -> "CallsValue":
         """Return the calls with placeholders renamed, one after the other."""
         text = self.text
         if not has_any(text, names):
@@ -118,7 +118,7 @@ class ProgramValue:
             calls = sort_steps(calls, number_results, partial(key_of, stems=stems))
             functions = tuple([_name(call) for step in calls for call in step])
         slots = tuple([(rename(token, names), type_, fills) for token, type_, fills in self.slots])
-        return ProgramValue(calls, functions, stems, slots)
+        return CallsValue(calls, functions, stems, slots)
 
 
 class SingleValue:
@@ -162,11 +162,11 @@ def _name(call: str) -> str:
     return unescape_word(call.partition(" ")[0][:-1])
 
 
-def program_value(program: ast.Program) -> ProgramValue:
+def program_value(program: ast.Program) -> CallsValue:
     """Return the value of a canonical program."""
     calls = tuple(tuple(map(call_tokens, step)) for step in program.steps)
     names = tuple(call.name for call in ast.calls_of(program))
-    return ProgramValue(calls, names, _stems(ast.values_of(program)))
+    return CallsValue(calls, names, _stems(ast.values_of(program)))
 
 
 def _stems(values: Iterable[ast.Value]) -> dict[str, str]:
@@ -238,7 +238,7 @@ def compile_body(
     if absent:
         tree = _without(tree, absent)
         declared = {name: type_ for name, type_ in declared.items() if name not in absent}
-    compiler = _BodyCompiler(names, dict(declared), tools)
+    compiler = _CallsCompiler(names, dict(declared), tools)
     if isinstance(tree, ast.Program):
         [fragment_kind, make] = compiler.program(tree)
     else:
@@ -328,7 +328,7 @@ def _has_hole(value: ast.Value) -> bool:
 
 
 @dataclass(slots=True)
-class _BodyCompiler:
+class _CallsCompiler:
     """Compiles one body.
 
     Attributes:
@@ -600,14 +600,14 @@ class _StepPart:
 
 def _join_parts(
     plans: Sequence[Sequence[_StepPart]], refused: Counter[Problem], span: Any
-) -> Callable[[Children], "ProgramValue | None"]:
+) -> Callable[[Children], "CallsValue | None"]:
     """Return what puts calls and children of calls together."""
     apart = Problem(
         "Z045", "calls in sequence cannot stand beside others", span,
         "let & join single steps: (a => b) & c says nothing of when c is called",
     )  # fmt: skip
 
-    def make(children: Children) -> ProgramValue | None:
+    def make(children: Children) -> CallsValue | None:
         steps: list[tuple[str, ...]] = []
         names: list[str] = []
         last: dict[int, int] = {}  # part of the body -> its last call
@@ -645,7 +645,7 @@ def _join_parts(
         if any(len(step) > 1 for step in sorted_steps):
             sorted_steps = sort_steps(sorted_steps, number_results, partial(key_of, stems=stems))
             names = [_name(call) for step in sorted_steps for call in step]
-        return ProgramValue(sorted_steps, tuple(names), stems)
+        return CallsValue(sorted_steps, tuple(names), stems)
 
     return make
 
@@ -667,10 +667,10 @@ class CallsBodies(TemplateBodies):
     parse_type = staticmethod(parse_type)
     compile = staticmethod(compile_body)
 
-    def compile_row(self, text: str, library: Any = None) -> ProgramValue | SingleValue:
+    def compile_row(self, text: str, library: Any = None) -> CallsValue | SingleValue:
         """Return the calls, or the value, of a row of a table."""
         fragment = compile_body(text, {}, library)
-        value: ProgramValue | SingleValue | None = fragment.build({})
+        value: CallsValue | SingleValue | None = fragment.build({})
         if value is None:
             raise GenieError(tuple(fragment.refused))
         return value
@@ -689,7 +689,7 @@ class CallsBodies(TemplateBodies):
 
     def tree(self, value: Value) -> ast.Program:
         """Return the syntax tree of calls, or raise GenieError (Z051) for a value."""
-        if not isinstance(value, ProgramValue):
+        if not isinstance(value, CallsValue):
             message = f"a Python function takes calls, got {value.text}"
             raise GenieError(Problem("Z051", message, hint="call it on the call that holds it"))
         stems = value.stems
@@ -701,9 +701,7 @@ class CallsBodies(TemplateBodies):
 
         return ast.change_values(from_tokens(value.text), with_stem)
 
-    def lift(
-        self, program: ast.Program, library: Any = None, *, whole: bool = False
-    ) -> ProgramValue:
+    def lift(self, program: ast.Program, library: Any = None, *, whole: bool = False) -> CallsValue:
         """Return the value of calls that a Python semantic function made, or raise GenieError."""
         if problems := check(program, library):
             raise GenieError(problems)

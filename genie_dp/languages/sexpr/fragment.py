@@ -31,7 +31,7 @@ Item = tuple[str, str, tuple[str, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
-class FragmentState:
+class ExpressionState:
     """What guards may ask of a piece.
 
     Attributes:
@@ -46,7 +46,7 @@ class FragmentState:
     key: str = ""
 
 
-state = lru_cache(maxsize=None)(FragmentState)
+state = lru_cache(maxsize=None)(ExpressionState)
 
 
 class FragmentValue:
@@ -64,7 +64,7 @@ class FragmentValue:
         remake: Callable[[Names], "FragmentValue"],
         *,
         kind: str = "program",
-        state_: FragmentState | None = None,
+        state_: ExpressionState | None = None,
         slots: tuple[tuple[str, str, str], ...] = (),
     ):
         self.kind = kind
@@ -355,7 +355,7 @@ class SexprBodies(TemplateBodies):
 
     kinds = frozenset({"program", "value"})
     attributes: Mapping[str, frozenset[str]] = dict.fromkeys(
-        kinds, frozenset(field.name for field in fields(FragmentState))
+        kinds, frozenset(field.name for field in fields(ExpressionState))
     )
 
     parse_type = staticmethod(sx.parse_type)

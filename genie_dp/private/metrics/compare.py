@@ -11,7 +11,7 @@ from genie_dp.private.metrics.language_model import CrossFitted, SentenceModel
 from genie_dp.private.metrics.likelihood import nats_and_words
 from genie_dp.private.metrics.mauve import Featuriser, MauveSettings, mauve
 from genie_dp.private.metrics.measures import Intervals, chi_square, coverage, overlap, precision
-from genie_dp.private.metrics.programs import ProgramReader, Read
+from genie_dp.private.metrics.programs import Read, TokenFormReader
 from genie_dp.private.source import PrivateRow
 from genie_dp.rng import stream
 
@@ -96,7 +96,7 @@ class Comparison:
         seed: of the rows drawn.
     """
 
-    programs: ProgramReader | None
+    programs: TokenFormReader | None
     featuriser: Featuriser | None
     model: SentenceModel | None = None
     parse: Parse | None = None

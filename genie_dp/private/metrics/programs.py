@@ -36,7 +36,7 @@ class Read:
 
 
 @dataclass(slots=True)
-class ProgramReader:
+class TokenFormReader:
     """Reads token forms of one language; the last ones are kept.
 
     Attributes:
@@ -51,7 +51,7 @@ class ProgramReader:
         """Return what is measured of a program.
 
         >>> from genie_dp.languages import get_language
-        >>> programs = ProgramReader(get_language("sexpr"))
+        >>> programs = TokenFormReader(get_language("sexpr"))
         >>> programs.read("( f ( g 4L ) )")
         Read(kind='valid', functions=Counter({'f': 1, 'g': 1}), graph='( f ( g NUMBER ) )')
         >>> programs.read("( f").kind
@@ -138,7 +138,7 @@ def match(right: Read, found: Read) -> ProgramMatch:
     """Return what two programs have in common.
 
     >>> from genie_dp.languages import get_language
-    >>> read = ProgramReader(get_language("sexpr")).read
+    >>> read = TokenFormReader(get_language("sexpr")).read
     >>> match(read("( f ( g 1L ) )"), read("( f ( h 1L ) ( h 2L ) )"))
     ProgramMatch(is_same_graph=False, right=2, found=3, common=1)
     """
@@ -148,7 +148,7 @@ def match(right: Read, found: Read) -> ProgramMatch:
 
 
 def match_programs(
-    right: Sequence[str], found: Sequence[str], programs: ProgramReader, *, only: str = ""
+    right: Sequence[str], found: Sequence[str], programs: TokenFormReader, *, only: str = ""
 ) -> list[ProgramMatch]:
     """Return the matches of programs, row by row.
 

@@ -37,7 +37,7 @@ from genie_dp.private.metrics.likelihood import (
 )
 from genie_dp.private.metrics.mauve import Featuriser, HashedNgrams, MauveSettings, check_mauve
 from genie_dp.private.metrics.measures import Intervals
-from genie_dp.private.metrics.programs import ProgramReader
+from genie_dp.private.metrics.programs import TokenFormReader
 from genie_dp.private.source import PrivateSource
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.files import check_output, for_owner_alone, open_input_text, open_text
@@ -138,7 +138,7 @@ def _comparison(
     """Return what rows are compared by."""
     programs, parse = None, None
     if not stage.utterances_only:
-        programs = ProgramReader(get_language(stage.language), stage.load_library())
+        programs = TokenFormReader(get_language(stage.language), stage.load_library())
         if stage.parser and stage.open_parser:
             # Of private rows a bar would tell how many there are.
             show = progress if stage.real_is_public else False

@@ -102,7 +102,7 @@ Potentials = Mapping[Clique, F64]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Elimination:
     """The elimination of a column.
 
     Attributes:
@@ -118,7 +118,7 @@ class Step:
     parent: int | None
 
 
-def elimination(domain: tuple[int, ...], cliques: Collection[Clique]) -> tuple[Step, ...]:
+def elimination(domain: tuple[int, ...], cliques: Collection[Clique]) -> tuple[Elimination, ...]:
     """Return the steps that eliminate all columns, the smallest table first.
 
     >>> [step.scope for step in elimination((2, 3, 4), [(0, 1), (1, 2)])]
@@ -142,7 +142,7 @@ def elimination(domain: tuple[int, ...], cliques: Collection[Clique]) -> tuple[S
     for column, places in order:
         separator = tuple(place for place in places if place != column)
         parent = min((step_of[place] for place in separator), default=None)
-        steps.append(Step(column, places, separator, parent))
+        steps.append(Elimination(column, places, separator, parent))
     return tuple(steps)
 
 
@@ -167,7 +167,7 @@ class Joint:
         self,
         domain: tuple[int, ...],
         potentials: Potentials,
-        steps: tuple[Step, ...] | None = None,
+        steps: tuple[Elimination, ...] | None = None,
     ):
         """Compute the conditional distributions, and the marginal of each step's scope.
 

@@ -24,14 +24,14 @@ from genie_dp.private.metrics.compare import (
 from genie_dp.private.metrics.language_model import CrossFitted, NgramModel
 from genie_dp.private.metrics.measures import Intervals, chi_square, coverage, overlap, precision
 from genie_dp.private.metrics.programs import (
-    ProgramReader,
+    TokenFormReader,
     figures_of_matches,
     graph_coverage,
     match_programs,
 )
 from tests.languages.thingtalk.thingtalk_library import example_library
 
-SEXPR = ProgramReader(get_language("sexpr"))
+SEXPR = TokenFormReader(get_language("sexpr"))
 QUICK = Intervals(draws=50)
 counters = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 9), min_size=1).map(Counter)
 words = st.sampled_from(["wake", "me", "up", "at", "six", "play", "jazz"])
@@ -144,7 +144,7 @@ def test_words_of_top_are_values_and_symbols_of_lispress_are_none():
 
 
 def test_thingtalk_is_read_with_its_library():
-    programs = ProgramReader(get_language("thingtalk"), example_library())
+    programs = TokenFormReader(get_language("thingtalk"), example_library())
     send = "now => @com.example.mail.send param:subject:String = {} "
     send += "param:to:Entity(tt:email_address) = EMAIL_ADDRESS_0"
     values = ('" hi "', '" good day "', "QUOTED_STRING_0", "QUOTED_STRING_1")

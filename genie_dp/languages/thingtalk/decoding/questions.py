@@ -30,7 +30,7 @@ def may_select(of: ConditionScope, need: Need | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class PendingSelect:
     """The outputs of a projection so far.
 
     Attributes:
@@ -49,7 +49,7 @@ class Selection:
     outputs: Outputs = ()
     last: str = ""
 
-    def add(self, output: tuple[str, Type]) -> "Selection":
+    def add(self, output: tuple[str, Type]) -> "PendingSelect":
         """Return the selection with one more output."""
         last = output[0] if output[0] in self.of.fields.types else self.last
         return replace(self, outputs=(*self.outputs, output), last=last)
@@ -64,10 +64,10 @@ class Selection:
 
 def choose_outputs(of: ConditionScope, query: QueryFacts, need: Need | None) -> Frame:
     """Return the first output of a projection, or `*` for all."""
-    return _choose_output(Selection(of, query, need))
+    return _choose_output(PendingSelect(of, query, need))
 
 
-def _choose_output(selection: Selection) -> Frame:
+def _choose_output(selection: PendingSelect) -> Frame:
     """Return the next output of a projection: computed ones first, then names in their order.
 
     Where an output is needed it is the only one.
@@ -100,12 +100,12 @@ def _choose_output(selection: Selection) -> Frame:
     return Choice(fixed, following, closing=frozenset(names) or None)
 
 
-def _after_output(selection: Selection, output: tuple[str, Type]) -> Sequence[Frame]:
+def _after_output(selection: PendingSelect, output: tuple[str, Type]) -> Sequence[Frame]:
     """Go on after an output with a comma or the end."""
     return (selection.of.catalogue.automaton.make(_after_kept, selection.add(output)),)
 
 
-def _after_kept(selection: Selection) -> Frame:
+def _after_kept(selection: PendingSelect) -> Frame:
     """Return a comma and another output, or the end of a projection; leaves its facts."""
     catalogue = selection.of.catalogue
     another = catalogue.automaton.make(_choose_output, selection)
