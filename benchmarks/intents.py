@@ -33,12 +33,11 @@ import numpy as np
 from intents_data import INTENT, SMOKE, Judge, Sizes, World, world_of
 from measure import machine, median, table
 
-from genie_dp.private.evolution.config import EvolutionSettings
+from genie_dp.private.evolution.config import EvolutionSettings, LanguageModelRecipe
 from genie_dp.private.evolution.embedding import HashedNgramEmbedding
 from genie_dp.private.evolution.evolve import Electorate, Evolution, evolve
 from genie_dp.private.evolution.generator import CandidateGenerator, VoteCandidate
 from genie_dp.private.evolution.prompting import (
-    AnswerReading,
     PromptedGenerator,
     Prompter,
     shipped_templates,
@@ -53,7 +52,6 @@ from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.tables.run import mechanisms_of, release_table, rho_for
 from genie_dp.private.tables.table import SyntheticTable, load_table
 from genie_dp.records import Example
-from genie_dp.skills.words import join_tokens
 
 DELTA = 1e-5
 ACCOUNTANT: Accountant = "rdp"  # which the published figures are of
@@ -202,12 +200,13 @@ class Bench:
         if not self.model:
             seeds = [*donated, *public] if case.has_examples else public
             return SeedGenerator(seeds, labels=[INTENT])
-        from genie_dp.private.evolution.language_model import CompleterSettings, load_language_model
+        from genie_dp.private.evolution.language_model import load_language_model
 
-        model = load_language_model(CompleterSettings(self.model))
+        recipe = LanguageModelRecipe(self.model, device="auto")
+        model = load_language_model(recipe)
         shown = Pool(donated if case.has_examples else [], [INTENT])
         prompter = Prompter(shipped_templates(model.style), model.style, donated=shown)
-        return PromptedGenerator(model, prompter, AnswerReading(spelled=join_tokens))
+        return PromptedGenerator(model, prompter, recipe)
 
 
 def ledger_in(path: Path, epsilon: float) -> Ledger:

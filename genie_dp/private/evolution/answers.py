@@ -59,6 +59,7 @@ def read_answer(answer: str, asked: Sequence[str] = ()) -> str:
     ''
     """
     lines = [line for text in answer.splitlines() if (line := _MARKUP.sub("", text).strip())]
+    asked = [line.strip() for line in asked if line.strip()]
     labelled = [line.partition(":") for line in asked if ":" in line]
     contents = {_key(rest) for _, _, rest in labelled if _FIELDS.fullmatch(rest.strip())}
     of_metadata = tuple(

@@ -20,12 +20,12 @@ from genie_dp.templates.cache import inputs_of, load_inputs
 
 
 def use_parser(
-    config: recipes.EvolutionRecipe, parser: Any
+    recipe: recipes.EvolutionRecipe, parser: Any
 ) -> tuple[recipes.EvolutionRecipe, rows.OpenParser | None]:
-    """Return the config with the folder of a parser, and what gives the parser itself.
+    """Return the recipe with the folder of a parser, and what gives the parser itself.
 
     Args:
-        config: its generator may ask a parser for programs.
+        recipe: its generator may ask a parser for programs.
         parser: a `Parser` that was read from a folder, or None.
 
     Raises:
@@ -33,12 +33,12 @@ def use_parser(
     """
     folder = rows.use_parser(parser, code="U003")
     if folder is None:
-        return config, None
-    if not hasattr(config.generator, "parser"):
-        message = f"generator {config.generator.kind}: it asks no parser"
+        return recipe, None
+    if not isinstance(recipe.generator, recipes.ModelRecipe):
+        message = f"generator {recipe.generator.kind}: it asks no parser"
         raise GenieError(Problem("U003", message, hint="leave the parser out"))
-    recipe: Any = config.generator
-    return replace(config, generator=replace(recipe, parser=str(folder.path))), folder.opener
+    generator = replace(recipe.generator, parser=str(folder.path))
+    return replace(recipe, generator=generator), folder.opener
 
 
 def build_embedding(recipe: recipes.EmbeddingRecipe, language: Language) -> embedding.Embedding:
@@ -61,19 +61,19 @@ def build_embedding(recipe: recipes.EmbeddingRecipe, language: Language) -> embe
 
 @dataclass(frozen=True, slots=True)
 class GeneratorBuilder:
-    """Builds the generator of a config.
+    """Builds the generator of a recipe.
 
     Attributes:
-        config: the config; its label is the name of a column.
+        recipe: the recipe; its label is the name of a column.
         language, library: of the programs.
-        grammar: files of templates, which go before those of the config.
+        grammar: files of templates, which go before those of the recipe.
         schema: columns of the metadata, if there are any.
         work: folder of the run: a service's answers are kept there.
         open_parser: needed where sentences get their programs from a parser.
         threads: of torch, where a model is used.
     """
 
-    config: recipes.EvolutionRecipe
+    recipe: recipes.EvolutionRecipe
     language: Language
     library: Library | None
     grammar: Sequence[Path]
@@ -89,37 +89,29 @@ class GeneratorBuilder:
             GenieError: N008, there is no such device; U003, there is no parser; those of what is
                 read.
         """
-        recipe = self.config.generator
-        if recipe.kind in ("language-model", "trained") or self.config.parser:
+        recipe = self.recipe.generator
+        if recipe.kind in ("language-model", "trained") or self.recipe.parser:
             prepare_torch(getattr(recipe, "device", "cpu"), self.threads)
         match recipe:
             case recipes.GrammarRecipe():
                 return self._grammar(recipe)
-            case recipes.SeedsRecipe(examples=files, proposals=proposals):
-                donated = self._read_donated(files)
-                return seeds.SeedGenerator(donated, labels=self._labels, proposals=proposals)
+            case recipes.SeedsRecipe():
+                donated = self._read_donated(recipe.examples)
+                return seeds.SeedGenerator(donated, labels=self._labels, proposals=recipe.proposals)
             case recipes.LanguageModelRecipe():
-                from genie_dp.private.evolution import language_model
+                from genie_dp.private.evolution.language_model import load_language_model
 
-                settings = language_model.CompleterSettings(
-                    recipe.model,
-                    style=recipe.style,
-                    device=recipe.device,
-                    batch=recipe.batch,
-                    temperature=recipe.temperature,
-                    top_p=recipe.top_p,
-                    longest=recipe.longest,
-                )
-                return self._from_completer(recipe, language_model.load_language_model(settings))
+                model = load_language_model(recipe)
+                return self._prompted(model, self._prompter(recipe, model.style), recipe)
             case recipes.TrainedRecipe():
                 from genie_dp.private.evolution.own_model import load_own_model
 
-                model, prompter = load_own_model(
-                    Path(recipe.model), column=recipe.column, device=recipe.device
-                )
-                return self._build_prompted(model, prompter, recipe)
+                return self._prompted(*load_own_model(recipe), recipe)
             case recipes.EndpointRecipe():
-                return self._from_completer(recipe, _endpoint(recipe, self.work))
+                from genie_dp.private.evolution.endpoint import open_endpoint
+
+                endpoint = open_endpoint(recipe, self.work)
+                return self._prompted(endpoint, self._prompter(recipe, "chat"), recipe)
 
     def _grammar(self, recipe: recipes.GrammarRecipe) -> CandidateGenerator:
         """Return the generator of a grammar, whose engine is built as synthesis builds its own.
@@ -147,29 +139,21 @@ class GeneratorBuilder:
         engine = build_engine(compiled, config, leaves, with_origins=True)
         return GrammarGenerator(engine, inputs=inputs.fingerprint(), schema=self.schema)
 
-    def _from_completer(
-        self, recipe: recipes.LanguageModelRecipe | recipes.EndpointRecipe, completer: Completer
-    ) -> CandidateGenerator:
-        style: Style = getattr(completer, "style", "chat")
+    def _prompter(
+        self, recipe: recipes.LanguageModelRecipe | recipes.EndpointRecipe, style: Style
+    ) -> prompting.Prompter:
+        """Return what makes prompts of donated examples and of the metadata's columns."""
+        templates = prompting.shipped_templates(style)
         if recipe.prompts:
             templates = prompting.load_templates(Path(recipe.prompts), style)
-        else:
-            templates = prompting.shipped_templates(style)
+        pool = seeds.Pool(self._read_donated(recipe.examples), self._labels)
         columns = self.schema.columns if self.schema else ()
-        prompter = prompting.Prompter(
-            templates,
-            style,
-            recipe.variation,
-            seeds.Pool(self._read_donated(recipe.examples), self._labels),
-            recipe.shots,
-            {column.name: column.values for column in columns} or None,
-            recipe.with_metadata,
-        )
-        return self._build_prompted(completer, prompter, recipe)
+        values = {column.name: column.values for column in columns}
+        return prompting.Prompter(templates, style, pool, values or None, recipe)
 
     @property
     def _labels(self) -> tuple[str, ...]:
-        return (self.config.label,) if self.config.label else ()
+        return (self.recipe.label,) if self.recipe.label else ()
 
     def _read_donated(self, files: Sequence[str]) -> list[seeds.Donated]:
         """Return public examples, their sentences as synthesis and private rows write them.
@@ -189,41 +173,19 @@ class GeneratorBuilder:
             for example in examples
         ]
 
-    def _build_prompted(
-        self,
-        completer: Completer,
-        prompter: Asking,
-        recipe: recipes.LanguageModelRecipe | recipes.TrainedRecipe | recipes.EndpointRecipe,
+    def _prompted(
+        self, completer: Completer, prompter: Asking, recipe: recipes.ModelRecipe
     ) -> CandidateGenerator:
-        """Return the generator of a model, whose sentences get programs if the config says so."""
-        reading, programs = prompting.AnswerReading(recipe.most_words, join_tokens), None
-        if self.config.parser is not None:
+        """Return the generator of a model, whose sentences get programs if the recipe says so."""
+        programs = None
+        if recipe.parser is not None:
             if self.open_parser is None:
-                message = f"nothing opens the parser {self.config.parser}"
+                message = f"nothing opens the parser {recipe.parser}"
                 raise GenieError(Problem("U003", message, hint="give the parser itself"))
-            folder = Path(self.config.parser)
+            folder = Path(recipe.parser)
             parser = self.open_parser(folder)
             programs = prompting.ProgramWriter(parser, folder.name, self.language, self.library)
-        return prompting.PromptedGenerator(completer, prompter, reading, programs, recipe.tries)
-
-
-def _endpoint(recipe: recipes.EndpointRecipe, work: Path) -> Completer:
-    from genie_dp.paraphrase.endpoint import Client
-    from genie_dp.paraphrase.journal import open_journal
-    from genie_dp.private.evolution.endpoint import Endpoint, Prices, service_of
-
-    service = service_of(
-        recipe.url,
-        recipe.model,
-        key_variable=recipe.key_variable,
-        temperature=recipe.temperature,
-        per_minute=recipe.per_minute,
-        per_prompt=recipe.per_prompt,
-    )
-    # Answers are in the work folder, which is this run's alone: they are always gone on with.
-    journal = open_journal(work / "answers.jsonl", resume=True, overwrite=False)
-    prices = Prices(recipe.prompt_price, recipe.answer_price)
-    return Endpoint(Client(service), journal, prices, recipe.per_prompt, recipe.at_once)
+        return prompting.PromptedGenerator(completer, prompter, recipe, programs)
 
 
 def describe_work(generator: CandidateGenerator) -> dict[str, Any]:
@@ -231,9 +193,6 @@ def describe_work(generator: CandidateGenerator) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     if (tally := getattr(generator, "tally", None)) is not None:
         figures |= tally.as_dict()
-    completer = getattr(generator, "completer", None)
-    if completer is not None and hasattr(completer, "cost"):
-        from genie_dp.private.evolution.endpoint import report_of
-
-        figures |= report_of(completer)
+    if (report := getattr(getattr(generator, "completer", None), "report", None)) is not None:
+        figures |= report()
     return figures

@@ -304,7 +304,7 @@ class EvolutionRecipe(EvolutionSettings):
     @property
     def parser(self) -> str | None:
         """Return the folder of the parser that gives sentences their programs, if one does."""
-        return getattr(self.generator, "parser", None)
+        return self.generator.parser if isinstance(self.generator, ModelRecipe) else None
 
     @property
     def needs_library(self) -> bool:

@@ -10,12 +10,13 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from genie_dp.paraphrase.endpoint import Client, Message, Service, read_answer
-from genie_dp.paraphrase.journal import Journal, Usage, key_of
+from genie_dp.paraphrase.journal import Journal, Usage, key_of, open_journal
+from genie_dp.private.evolution.config import EndpointRecipe
 from genie_dp.private.evolution.prompting import Prompt
 
-KEY_VARIABLE = "OPENAI_API_KEY"
 _TOKENS = 128  # of one answer
 _MALFORMED_TRIES = 2
 _SEVERAL = (
@@ -24,45 +25,24 @@ _SEVERAL = (
 )
 
 
-def service_of(
-    base_url: str,
-    model: str,
-    *,
-    key_variable: str = KEY_VARIABLE,
-    temperature: float = 1.0,
-    per_minute: float = 0.0,
-    per_prompt: int = 1,
-) -> Service:
-    """Return a service, with its key from the environment.
+def open_endpoint(recipe: EndpointRecipe, work: Path) -> "Endpoint":
+    """Return the service of a recipe, with its key from the environment.
+
+    Args:
+        recipe: which service it is.
+        work: folder of the run, where answers are kept.
 
     Raises:
         GenieError: an address that is none, or a key that would travel unencrypted (P150).
     """
-    return Service(
-        base_url, model, key=os.environ.get(key_variable, ""), temperature=temperature,
-        most_tokens=_TOKENS * per_prompt, per_minute=per_minute,
+    service = Service(
+        recipe.url, recipe.model, key=os.environ.get(recipe.key_variable, ""),
+        temperature=recipe.temperature, most_tokens=_TOKENS * recipe.per_prompt,
+        per_minute=recipe.per_minute,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """What a service takes for a million tokens of prompts, and of answers."""
-
-    prompt: float = 0.0
-    answer: float = 0.0
-
-    def __post_init__(self) -> None:
-        if min(self.prompt, self.answer) < 0:
-            raise ValueError(f"prices must be at least 0, got {self}")
-
-    def price(self, usage: Usage) -> float:
-        """Return what answers cost.
-
-        >>> Prices(2.0, 8.0).price(Usage(10, 500_000, 250_000))
-        3.0
-        """
-        cost = self.prompt * usage.prompt_tokens + self.answer * usage.answer_tokens
-        return cost / 1e6
+    # Answers are in the work folder, which is this run's alone: they are always gone on with.
+    journal = open_journal(work / "answers.jsonl", resume=True, overwrite=False)
+    return Endpoint(Client(service), journal, recipe)
 
 
 @dataclass(slots=True)
@@ -75,22 +55,14 @@ class Endpoint:
     Attributes:
         client: asks, and tries again while that can help.
         journal: answers so far.
-        prices: of tokens.
-        per_prompt: prompts that go into one request, for fewer tokens of instructions.
-        at_once: requests under way at one time.
+        recipe: prompts in a request, requests under way at one time, and prices.
         malformed: requests whose answer was not as asked for.
     """
 
     client: Client
     journal: Journal
-    prices: Prices = Prices()
-    per_prompt: int = 1
-    at_once: int = 4
+    recipe: EndpointRecipe
     malformed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.per_prompt < 1 or self.at_once < 1:
-            raise ValueError("per_prompt and at_once must be at least 1")
 
     @property
     def name(self) -> str:
@@ -102,16 +74,25 @@ class Endpoint:
         """Return what all answers of the journal took."""
         return self.journal.before + self.journal.now
 
-    @property
-    def cost(self) -> float:
-        """Return what all answers of the journal cost."""
-        return self.prices.price(self.usage)
+    def report(self) -> dict[str, float | int]:
+        """Return what answers took and cost: of this run, and with those before."""
+        usage, recipe = self.usage, self.recipe
+        cost = usage.prompt_tokens * recipe.prompt_price + usage.answer_tokens * recipe.answer_price
+        return {
+            "requests": usage.requests,
+            "prompt_tokens": usage.prompt_tokens,
+            "answer_tokens": usage.answer_tokens,
+            "requests_of_this_run": self.journal.now.requests,
+            "tried_again": self.client.retried,
+            "malformed": self.malformed,
+            "cost": round(cost / 1e6, 6),
+        }
 
     def fingerprint(self) -> str:
         """Return a hash of the model and how it is asked; a service may change unseen."""
         service = self.client.service
         # Not of its address: the same model may be served elsewhere tomorrow.
-        parts = (service.model, service.temperature, self.per_prompt)
+        parts = (service.model, service.temperature, self.recipe.per_prompt)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
     def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
@@ -132,9 +113,9 @@ class Endpoint:
         missing = [
             (key, prompt) for key, prompt in prompt_of.items() if key not in self.journal.answers
         ]
-        size = self.per_prompt
+        size = self.recipe.per_prompt
         batches = [missing[start : start + size] for start in range(0, len(missing), size)]
-        with ThreadPoolExecutor(self.at_once) as pool:
+        with ThreadPoolExecutor(self.recipe.at_once) as pool:
             try:
                 for malformed in pool.map(self._ask, batches):
                     self.malformed += malformed
@@ -171,16 +152,3 @@ class Endpoint:
 def _messages(prompt: Prompt) -> list[Message]:
     turns = [("system", prompt.system), ("user", prompt.text)]
     return [{"role": role, "content": text} for role, text in turns if text]
-
-
-def report_of(endpoint: Endpoint) -> dict[str, float | int]:
-    """Return what answers took and cost, for a report: of this run, and with those before."""
-    return {
-        "requests": endpoint.usage.requests,
-        "prompt_tokens": endpoint.usage.prompt_tokens,
-        "answer_tokens": endpoint.usage.answer_tokens,
-        "requests_of_this_run": endpoint.journal.now.requests,
-        "tried_again": endpoint.client.retried,
-        "malformed": endpoint.malformed,
-        "cost": round(endpoint.cost, 6),
-    }

@@ -28,7 +28,6 @@ from genie_dp.private.evolution.generator import (
     VoteCandidate,
     counts_of,
 )
-from genie_dp.private.evolution.prompting import PromptedGenerator, TrainedCompleter
 from genie_dp.private.evolution.state import EvolutionFolder, Population, Vote, enter_folder
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, Paying, Units, paid_by
@@ -64,12 +63,9 @@ def check_table(table: SyntheticTable, ledger: Ledger) -> None:
 
 def check_generator(generator: CandidateGenerator, ledger: Ledger) -> None:
     """Refuse a trained model whose training on private rows is no entry of the ledger (U009)."""
-    if not isinstance(generator, PromptedGenerator):
-        return
-    completer = generator.completer
-    if not isinstance(completer, TrainedCompleter):
-        return
-    if completer.run not in [entry.run for entry in ledger.entries]:
+    completer: Any = getattr(generator, "completer", None)
+    runs = [entry.run for entry in ledger.entries]
+    if hasattr(completer, "run") and completer.run not in runs:
         hint = "give a generator that was trained on this private file, with this ledger"
         message = f"{ledger.path} knows nothing of the training of the generator {generator.name!r}"
         raise GenieError(Problem("U009", message, hint=hint))

@@ -9,7 +9,7 @@ import hashlib
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -25,38 +25,11 @@ from transformers import (
 from transformers.utils import logging
 
 from genie_dp.paraphrase.model import LoadedModel, ModelConfig, load_model
+from genie_dp.private.evolution.config import LanguageModelRecipe
 from genie_dp.private.evolution.prompting import Prompt, Style
 from genie_dp.private.generators.config import SamplingSettings
 from genie_dp.private.generators.sampling import restrict_scores
 from genie_dp.rng import child_seed
-
-
-@dataclass(frozen=True, slots=True)
-class CompleterSettings:
-    """Which model, and how it is sampled from.
-
-    Attributes:
-        model: a name on the hub, or a folder.
-        style: "chat" for a model that answers turns, else "complete"; None takes
-            what the tokenizer knows.
-        device: "auto" takes an accelerator where there is one.
-        batch: prompts at once.
-        temperature, top_k, top_p: of sampling.
-        longest: tokens of an answer.
-    """
-
-    model: str
-    style: Style | None = None
-    device: str = "auto"
-    batch: int = 16
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 0.95
-    longest: int = 48
-
-    def sampling(self) -> SamplingSettings:
-        """Return how ids are drawn."""
-        return SamplingSettings(1, self.temperature, self.top_k, self.top_p, self.longest)
 
 
 @dataclass(slots=True)
@@ -64,13 +37,13 @@ class HuggingFaceCompleter:
     """A model that answers prompts; a Completer.
 
     Attributes:
-        settings: which model, and how it is sampled from.
+        recipe: which model, and how it is sampled from.
         loaded: the model with its tokenizer.
         style: whether it goes on with text, or chats.
         cut: prompts that were too long for the model; their beginning was left out.
     """
 
-    settings: CompleterSettings
+    recipe: LanguageModelRecipe
     loaded: LoadedModel
     style: Style
     cut: int = 0
@@ -80,15 +53,22 @@ class HuggingFaceCompleter:
     @property
     def name(self) -> str:
         """Return which model answers."""
-        return f"model:{self.settings.model.rstrip('/').rpartition('/')[2]}"
+        return f"model:{self.recipe.model.rstrip('/').rpartition('/')[2]}"
+
+    @property
+    def _sampling(self) -> SamplingSettings:
+        recipe = self.recipe
+        return SamplingSettings(
+            temperature=recipe.temperature, top_p=recipe.top_p, longest=recipe.longest
+        )
 
     def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
         """Return one answer to each prompt; see Completer."""
         # Alike long prompts together: less padding. The order follows from the prompts alone.
         order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i].text), i))
         answers = [""] * len(prompts)
-        for start in range(0, len(order), self.settings.batch):
-            places = order[start : start + self.settings.batch]
+        for start in range(0, len(order), self.recipe.batch):
+            places = order[start : start + self.recipe.batch]
             batch = self._batch([prompts[i] for i in places], [draws[i] for i in places])
             for i, answer in zip(places, batch, strict=True):
                 answers[i] = answer
@@ -102,14 +82,14 @@ class HuggingFaceCompleter:
                 hashed.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
                 hashed.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
             words = sorted(self.loaded.tokenizer.get_vocab().items())
-            settings = asdict(replace(self.settings, model="", device="", style=self.style))
-            text = repr((hashed.hexdigest(), words, settings))
+            parts = (hashed.hexdigest(), words, self.style, self.recipe.batch, self._sampling)
+            text = repr(parts)
             self._print = hashlib.sha256(text.encode()).hexdigest()[:32]
         return self._print
 
     def _batch(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
         tokenizer, model = self.loaded.tokenizer, self.loaded.model
-        sampling = self.settings.sampling()
+        sampling = self._sampling
         openings = [self._opening(prompt) for prompt in prompts]
         texts = [self._text(prompt) for prompt in prompts]
         ids, seen = self._encode_prompts([a + b for a, b in zip(texts, openings, strict=True)])
@@ -166,7 +146,7 @@ class HuggingFaceCompleter:
         longest = getattr(self.loaded.model.config, "max_position_embeddings", None)
         room = 10**9  # tokens of a prompt
         if isinstance(longest, int) and longest > 0:
-            room = max(1, longest - (0 if self.loaded.is_seq2seq else self.settings.longest))
+            room = max(1, longest - (0 if self.loaded.is_seq2seq else self.recipe.longest))
         self.cut += sum(len(row) > room for row in rows)
         rows = [row[-room:] or [tokenizer.pad_token_id] for row in rows]
         width = max(map(len, rows))
@@ -238,14 +218,14 @@ def _quiet() -> Iterator[None]:
             bars.enable_progress_bar()
 
 
-def load_language_model(settings: CompleterSettings) -> HuggingFaceCompleter:
+def load_language_model(recipe: LanguageModelRecipe) -> HuggingFaceCompleter:
     """Return the model of a name or folder.
 
     Raises:
         GenieError: a library is missing (P130), there is no such model (P131) or device (P132).
     """
     with _quiet():
-        loaded = load_model(ModelConfig(settings.model, device=settings.device))
+        loaded = load_model(ModelConfig(recipe.model, device=recipe.device))
     knows_turns = bool(getattr(loaded.tokenizer, "chat_template", None))
     usual: Style = "chat" if knows_turns else "complete"
-    return HuggingFaceCompleter(settings, loaded, settings.style or usual)
+    return HuggingFaceCompleter(recipe, loaded, recipe.style or usual)

@@ -2,7 +2,7 @@
 
 One that knows control codes is given the code that a column of the metadata names; one without
 writes what it likes. Neither follows an instruction, so a candidate is varied by keeping its first
-words. What training it took of a privacy budget stays taken: `OwnModel.spent`.
+words.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ import torch
 import xxhash
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private.evolution.config import TrainedRecipe
 from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
 from genie_dp.private.evolution.prompting import Prompt, count_changes
 from genie_dp.private.evolution.seeds import Donated, Pool
@@ -24,7 +25,6 @@ from genie_dp.private.generators.generator import SavedGenerator, load_generator
 from genie_dp.private.generators.sampling import draw
 from genie_dp.private.generators.stages import RUN, STAGES, encode_prompt
 from genie_dp.private.generators.tokenizer import decode, encode
-from genie_dp.records import Spent
 from genie_dp.rng import child_seed
 
 
@@ -50,15 +50,9 @@ class OwnModel:
         return f"trained:{self.label}"
 
     @property
-    def spent(self) -> Spent:
-        """Return the guarantee under which it was trained; what evolution spends comes on top."""
-        return self.saved.spent
-
-    @property
     def run(self) -> str | None:
         """Return the run under which a ledger knows of the training; None where none is named."""
-        name = self.saved.facts.get(RUN)
-        return name if isinstance(name, str) else None
+        return self.saved.facts.get(RUN)
 
     def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
         """Return how each sentence goes on; see Completer."""
@@ -147,29 +141,23 @@ class CodePrompter:
         return value if value in self.codes else OTHER
 
 
-def load_own_model(
-    folder: Path, *, column: str = "", device: str = "cpu"
-) -> tuple[OwnModel, CodePrompter]:
-    """Return the model of a folder, and what gives it its codes.
-
-    Args:
-        folder: written by `genie-dp private train`.
-        column: of the metadata, the one that holds control codes.
-        device: where the model is.
+def load_own_model(recipe: TrainedRecipe) -> tuple[OwnModel, CodePrompter]:
+    """Return the model of a recipe, and what gives it its codes.
 
     Raises:
         GenieError: it is no generator (H003), it writes programs first (U508), or the column is
             missing for one with codes, or given for one without (U508).
     """
-    saved = load_generator(folder, device=device)
+    folder = Path(recipe.model)
+    saved = load_generator(folder, device=recipe.device)
     generator = saved.generator
     problem = ""
     if generator.kind == "two-stage":
         problem = "expected a generator of sentences (one-stage or control), got a two-stage one"
-    elif (generator.codes is not None) != bool(column):
+    elif (generator.codes is not None) != bool(recipe.column):
         problem = "expected the metadata's column of codes for a generator with codes alone"
     if problem:
         hint = "train one with genie-dp private train control, and name the column of its codes"
         raise GenieError(Problem("U508", f"{problem}: {folder}", hint=hint))
     codes = generator.codes.all if generator.codes else ()
-    return OwnModel(saved, folder.name), CodePrompter(codes, generator.weights, column)
+    return OwnModel(saved, folder.name), CodePrompter(codes, generator.weights, recipe.column)

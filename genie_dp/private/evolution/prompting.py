@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from genie_dp.errors import GenieError, Problem, Span, nearest
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.private.evolution.answers import read_answer
+from genie_dp.private.evolution.config import EndpointRecipe, LanguageModelRecipe, ModelRecipe
 from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
 from genie_dp.private.evolution.seeds import Donated, Pool
 from genie_dp.private.generators.rows import ProgramSource, check_program
@@ -24,6 +25,7 @@ from genie_dp.private.tables.schema import OTHER
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from genie_dp.rng import stream
+from genie_dp.skills.words import join_tokens
 from genie_dp.texts import read_text
 
 Style = Literal["complete", "chat"]
@@ -185,27 +187,21 @@ class Prompter:
     Attributes:
         templates: the texts.
         style: whether the model goes on with text, or chats.
-        variation: how candidates are varied: "continue" keeps the first words and has the model go
-            on; "fill" has it fill gaps; "rephrase" has it say the sentence in other words. None is
-            "continue", and "rephrase" for models that chat.
         donated: examples to choose from.
-        shots: how many of them a prompt shows.
         columns: public values by column, as the schema of a table has them; where it is given, no
             other value gets into a prompt.
-        with_metadata: whether prompts tell the metadata; without, only examples do.
+        recipe: what prompts show, and how candidates are varied.
     """
 
     templates: Templates
     style: Style = "complete"
-    variation: Variation | None = None
     donated: Pool[Donated] = field(default_factory=lambda: Pool(()))
-    shots: int = 4
     columns: Mapping[str, Sequence[str]] | None = None
-    with_metadata: bool = True
+    recipe: LanguageModelRecipe | EndpointRecipe = LanguageModelRecipe()
 
     def __post_init__(self) -> None:
         """Refuse variations that a chat cannot give (U506), and columns that are none (U500)."""
-        if self.style == "chat" and self.variation == "continue":
+        if self.style == "chat" and self.recipe.variation == "continue":
             message = "a model that chats does not go on with a sentence"
             hint = "take the variation fill or rephrase"
             raise GenieError(Problem("U506", message, hint=hint))
@@ -222,8 +218,12 @@ class Prompter:
 
     @property
     def way(self) -> Variation:
-        """Return how candidates are varied."""
-        return self.variation or ("rephrase" if self.style == "chat" else "continue")
+        """Return how candidates are varied.
+
+        "continue" keeps the first words and has the model go on; "fill" has it fill gaps;
+        "rephrase" has it say the sentence in other words.
+        """
+        return self.recipe.variation or ("rephrase" if self.style == "chat" else "continue")
 
     def random(self, metadata: Metadata, rng: Random) -> Prompt:
         """Return the prompt for a new sentence.
@@ -267,8 +267,9 @@ class Prompter:
             (x.utterance, sorted(x.metadata.items()), x.program) for x in self.donated.members
         ]
         parts = (
-            sorted(self.templates.sections.items()), self.style, self.way, donated, self.shots,
-            sorted(self.donated.labels), sorted((self.columns or {}).items()), self.with_metadata,
+            sorted(self.templates.sections.items()), self.style, self.way, donated,
+            self.recipe.shots, sorted(self.donated.labels), sorted((self.columns or {}).items()),
+            self.recipe.with_metadata,
         )  # fmt: skip
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
@@ -279,7 +280,8 @@ class Prompter:
         return Prompt(text, system, opening=opening)
 
     def _examples(self, section: str, metadata: Metadata, rng: Random, strength: float) -> str:
-        closest = self.donated.nearest(metadata if self.with_metadata else {}, self.shots, rng)
+        matched = metadata if self.recipe.with_metadata else {}
+        closest = self.donated.nearest(matched, self.recipe.shots, rng)
         # The best match last: models follow what they read last most.
         return "\n\n".join(
             self.templates.render(
@@ -295,7 +297,7 @@ class Prompter:
 
     def _check_metadata(self, metadata: Metadata, *, is_example: bool = False) -> Metadata:
         """Return what a prompt says of a record, after a look at its values (U504)."""
-        if not self.with_metadata:
+        if not self.recipe.with_metadata:
             return {}
         if self.columns is None:
             return metadata
@@ -318,9 +320,10 @@ def count_changes(words: Sequence[str], strength: float) -> int:
 def with_gaps(words: Sequence[str], strength: float, rng: Random) -> str:
     """Return a sentence with gaps in place of a share of its words.
 
-    >>> from genie_dp.rng import stream
-    >>> with_gaps(["wake", "me", "up"], 1.0, stream(0)), with_gaps(["hi"], 0.0, stream(0))
-    ('___', 'hi')
+        >>> from genie_dp.rng import stream
+    from genie_dp.skills.words import join_tokens
+        >>> with_gaps(["wake", "me", "up"], 1.0, stream(0)), with_gaps(["hi"], 0.0, stream(0))
+        ('___', 'hi')
     """
     if strength <= 0 or not words:
         return " ".join(words)
@@ -332,49 +335,34 @@ def with_gaps(words: Sequence[str], strength: float, rng: Random) -> str:
     return " ".join(joined)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerReading:
-    """How an answer becomes a sentence.
+def read_sentence(answer: str, prompt: Prompt, most_words: int) -> str:
+    """Return the one sentence of an answer, as private rows have it; "" where there is none.
 
-    Attributes:
+    Args:
+        answer: of a model.
+        prompt: what it was asked.
         most_words: longer sentences count as none.
-        spelled: gives the sentence the form that private rows have, such as `words.spoken`.
+
+    >>> read_sentence(' "Wake me up"\nSaid: bye', Prompt("Said:"), 40)
+    'wake me up'
+    >>> read_sentence("up", Prompt("Said: wake me", begun="wake me"), 40)
+    'wake me up'
     """
-
-    most_words: int = 40
-    spelled: Callable[[str], str] = field(default=lambda text: " ".join(text.split()))
-
-    def sentence(self, answer: str, prompt: Prompt) -> str:
-        """Return the one sentence of an answer, "" where there is none.
-
-        >>> AnswerReading().sentence(' "Wake me up"\\nSaid: bye', Prompt("Said:"))
-        'Wake me up'
-        >>> AnswerReading().sentence("up", Prompt("Said: wake me", begun="wake me"))
-        'wake me up'
-        """
-        if prompt.begun:
-            first = next((line.strip() for line in answer.splitlines() if line.strip()), "")
-            text = f"{prompt.begun} {first}"
-        else:
-            lines = [*prompt.system.splitlines(), *prompt.text.splitlines()]
-            text = read_answer(answer, [line.strip() for line in lines if line.strip()])
-        text = self.spelled(text)
-        is_sentence = any(c.isalnum() for c in text) and GAP not in text
-        return text if is_sentence and len(text.split()) <= self.most_words else ""
-
-
-@runtime_checkable
-class TrainedCompleter(Protocol):
-    """A completer that learned of private rows."""
-
-    @property
-    def run(self) -> str | None:
-        """Return the run under which a ledger knows of that."""
-        ...
+    if prompt.begun:
+        first = next((line.strip() for line in answer.splitlines() if line.strip()), "")
+        text = f"{prompt.begun} {first}"
+    else:
+        text = read_answer(answer, f"{prompt.system}\n{prompt.text}".splitlines())
+    text = join_tokens(text)
+    is_sentence = any(c.isalnum() for c in text) and GAP not in text
+    return text if is_sentence and len(text.split()) <= most_words else ""
 
 
 class Completer(Protocol):
-    """Answers prompts."""
+    """Answers prompts.
+
+    One that learned of private rows has a `run`, under which a ledger knows of that.
+    """
 
     @property
     def name(self) -> str:
@@ -480,29 +468,23 @@ class PromptCounts:
 class PromptedGenerator:
     """Candidates from a language model; a Generator.
 
-    An answer without a sentence is asked for again `tries` times in all. Then a variation stays its
-    parent; a new sentence is that of the nearest donated example or of the record nearest to it,
-    and both are counted.
+    An answer without a sentence is asked for again, as often as the recipe says. Then a variation
+    stays its parent; a new sentence is that of the nearest donated example or of the record nearest
+    to it, and both are counted.
 
     Attributes:
         completer: answers prompts.
         prompter: makes them.
-        reading: how an answer becomes a sentence.
+        recipe: how often it is asked, and how long sentences are.
         programs: where they come from; None for rows without.
-        tries: for each sentence.
         tally: what was asked.
     """
 
     completer: Completer
     prompter: Asking
-    reading: AnswerReading = field(default_factory=AnswerReading)
+    recipe: ModelRecipe = LanguageModelRecipe()
     programs: ProgramWriter | None = None
-    tries: int = 3
     tally: PromptCounts = field(default_factory=PromptCounts)
-
-    def __post_init__(self) -> None:
-        if self.tries < 1:
-            raise ValueError(f"tries must be at least 1, got {self.tries}")
 
     @property
     def name(self) -> str:
@@ -511,11 +493,10 @@ class PromptedGenerator:
 
     def fingerprint(self) -> str:
         """Return a hash of the model, the prompts and how answers are read."""
-        reading, programs = self.reading, self.programs
+        programs = self.programs
         parts = (
-            self.completer.fingerprint(), self.prompter.fingerprint(), reading.most_words,
-            getattr(reading.spelled, "__qualname__", ""), self.tries,
-            (programs.name, programs.language.name) if programs else None,
+            self.completer.fingerprint(), self.prompter.fingerprint(), self.recipe.most_words,
+            self.recipe.tries, (programs.name, programs.language.name) if programs else None,
         )  # fmt: skip
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
@@ -571,7 +552,7 @@ class PromptedGenerator:
     ) -> dict[int, Example]:
         """Return the examples that were said, by the number of the request that made the prompt."""
         examples: dict[int, Example] = {}
-        for attempt in range(self.tries):
+        for attempt in range(self.recipe.tries):
             missing = [i for i in requests if i not in examples]
             if not missing:
                 break
@@ -580,10 +561,13 @@ class PromptedGenerator:
                 requests[i](stream(name, "prompt")) for i, name in zip(missing, names, strict=True)
             ]
             answers = self.completer.complete(prompts, names)
-            sentences = map(self.reading.sentence, answers, prompts)
+            sentences = [
+                read_sentence(answer, prompt, self.recipe.most_words)
+                for answer, prompt in zip(answers, prompts, strict=True)
+            ]
             answered = {
                 i: example
-                for i, example in zip(missing, self._examples(list(sentences)), strict=True)
+                for i, example in zip(missing, self._examples(sentences), strict=True)
                 if example
             }
             self.tally.prompts += len(missing)

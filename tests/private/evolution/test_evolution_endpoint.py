@@ -2,14 +2,14 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.endpoint import Client, Service
 from genie_dp.paraphrase.journal import Journal, open_journal
-from genie_dp.private.evolution.endpoint import Endpoint, Prices, report_of, service_of
+from genie_dp.private.evolution.config import EndpointRecipe
+from genie_dp.private.evolution.endpoint import Endpoint, open_endpoint
 from genie_dp.private.evolution.generator import VoteCandidate
 from genie_dp.private.evolution.prompting import PromptedGenerator, Prompter, shipped_templates
 from genie_dp.private.evolution.seeds import Donated, Pool
@@ -39,23 +39,19 @@ def sentences(monkeypatch):
         elif tasks:
             text = json.dumps({f"{n + 1}": [f"sentence {number} {n}"] for n in range(tasks)})
         else:
-            text = f'"Sentence {number}"'
+            text = f'"Said {number}"'
         usage = {"prompt_tokens": 10, "completion_tokens": 3}
         return {"choices": [{"message": {"content": text}}], "usage": usage}
 
     monkeypatch.setattr(stub_module._Handler, "chat", chat)
 
 
-def endpoint(server, journal=None, **more):
-    service = Service(server.url, "stub", key=KEY, retries=more.pop("retries", 2))
-    client = Client(service, sleep=lambda seconds: None)
-    return Endpoint(client, journal or Journal(None), **more)
-
-
-def generator(server, journal=None, variation="rephrase", **more):
-    templates = shipped_templates("chat")
-    prompter = Prompter(templates, "chat", variation, Pool(DONATED), shots=1)
-    return PromptedGenerator(endpoint(server, journal, **more), prompter)
+def generator(server, journal=None, **more):
+    recipe = EndpointRecipe(**{"variation": "rephrase", "shots": 1, **more})
+    client = Client(Service(server.url, "stub", key=KEY, retries=2), sleep=lambda seconds: None)
+    endpoint = Endpoint(client, journal or Journal(None), recipe)
+    prompter = Prompter(shipped_templates("chat"), "chat", Pool(DONATED), recipe=recipe)
+    return PromptedGenerator(endpoint, prompter, recipe)
 
 
 def texts(candidates):
@@ -72,7 +68,7 @@ def test_every_record_is_asked_for_by_itself_and_other_seeds_anew():
         made = asked.random(RECORDS, seed=1)
         assert [one.metadata for one in made] == RECORDS
         assert len(set(texts(made))) == len(server.bodies) == 5
-        assert all(text.startswith("Sentence ") for text in texts(made))
+        assert all(text.startswith("said ") for text in texts(made))
         roles = [[message["role"] for message in body["messages"]] for body in server.bodies]
         assert roles == [["system", "user"]] * 5
         assert not set(texts(made)) & set(texts(asked.random(RECORDS, seed=2)))
@@ -86,7 +82,7 @@ def test_several_prompts_go_into_one_request_if_told_so_and_else_one_by_one():
     assert texts(made)[:4] == ["sentence 1 0", "sentence 1 1", "sentence 2 0", "sentence 2 1"]
     with stub_service(["malformed", "malformed"]) as server:
         asked = generator(server, per_prompt=5, at_once=1)
-        assert texts(asked.random(RECORDS, seed=1)) == [f"Sentence {n}" for n in range(3, 8)]
+        assert texts(asked.random(RECORDS, seed=1)) == [f"said {n}" for n in range(3, 8)]
     assert asked.completer.malformed == 2
     assert asked.completer.usage.requests == 7
 
@@ -117,8 +113,8 @@ def test_what_may_pass_is_tried_again(trouble):
         asked = generator(server, at_once=1)
         assert len(texts(asked.random(RECORDS, seed=1))) == 5
         assert len(server.bodies) == 7
-    assert report_of(asked.completer)["tried_again"] == 2
-    assert report_of(asked.completer)["requests"] == 5
+    assert asked.completer.report()["tried_again"] == 2
+    assert asked.completer.report()["requests"] == 5
 
 
 def test_tries_come_to_an_end_and_a_run_that_goes_on_asks_nothing_twice(tmp_path):
@@ -132,26 +128,24 @@ def test_tries_come_to_an_end_and_a_run_that_goes_on_asks_nothing_twice(tmp_path
     assert len(path.read_text().splitlines()) == 2
     with stub_service() as server:
         journal = open_journal(path, resume=True, overwrite=False)
-        asked = generator(server, journal, prices=Prices(prompt=2.0, answer=4.0))
+        asked = generator(server, journal, prompt_price=2.0, answer_price=4.0)
         made = asked.random(RECORDS, seed=1)
         varied = asked.vary(made, 0.5, seed=2)
         assert len(server.bodies) == 3 + 5
         assert asked.random(RECORDS, seed=1) == made
         assert asked.vary(made, 0.5, seed=2) == varied
         assert len(server.bodies) == 8
-    said = report_of(asked.completer)
+    said = asked.completer.report()
     assert said["requests"] == 10
     assert said["requests_of_this_run"] == 8
     assert (said["prompt_tokens"], said["answer_tokens"]) == (100, 30)
     assert said["cost"] == pytest.approx((100 * 2 + 30 * 4) / 1e6)
-    with pytest.raises(ValueError, match="at least 0"):
-        Prices(-1.0)
 
 
 def test_without_a_sentence_it_is_asked_again_then_the_parent_stays_or_the_nearest_is_borrowed():
     parents = [VoteCandidate(Example("", "pay it", ""), {"intent": "pay"})]
     with stub_service(["silent"]) as server:
-        assert texts(generator(server).vary(parents, 0.5, seed=1)) == ["Sentence 2"]
+        assert texts(generator(server).vary(parents, 0.5, seed=1)) == ["said 2"]
     with stub_service(["silent"] * 18) as server:
         asked = generator(server)
         assert asked.vary(parents, 0.5, seed=1) == parents
@@ -189,13 +183,13 @@ def test_the_sentences_of_small_instruct_models_are_found_in_their_chatter(monke
 
     monkeypatch.setattr(stub_module._Handler, "chat", chat)
     with stub_service() as server:
-        asked = replace(generator(server, variation=variation, at_once=1), tries=9)
+        asked = generator(server, variation=variation, at_once=1, tries=9)
         new = asked.random(RECORDS * 6, seed=1)
         varied = asked.vary(new, 0.5, seed=2)
         bodies = len(server.bodies)
     assert asked.tally.borrowed == asked.tally.unvaried == 0
     for said in (new, varied):
-        assert [t for t in texts(said) if not re.fullmatch(r"Wake aunt number \d+", t)] == []
+        assert [t for t in texts(said) if not re.fullmatch(r"wake aunt number \d+", t)] == []
     # Copies and refusals are asked for again: three of nine answers.
     assert asked.tally.unusable == bodies - 60
     assert 60 < bodies < 100
@@ -228,12 +222,11 @@ def test_the_key_is_in_no_file_error_or_repr(tmp_path, monkeypatch):
     monkeypatch.setenv("MY_KEY", KEY)
     path = tmp_path / "answers.jsonl"
     with stub_service(["ok", (401, {})]) as server:
-        service = service_of(server.url, "stub", key_variable="MY_KEY")
-        assert service.key == KEY
-        journal = open_journal(path, resume=False, overwrite=False)
-        asked = Endpoint(Client(service), journal, at_once=1)
+        recipe = EndpointRecipe("stub", url=server.url, key_variable="MY_KEY", at_once=1)
+        asked = open_endpoint(recipe, tmp_path)
+        assert asked.client.service.key == KEY
         templates = shipped_templates("chat")
-        made = PromptedGenerator(asked, Prompter(templates, "chat"))
+        made = PromptedGenerator(asked, Prompter(templates, "chat"), recipe)
         with pytest.raises(GenieError) as caught:
             made.random(RECORDS, seed=1)
         assert server.headers[0]["Authorization"] == f"Bearer {KEY}"

@@ -12,7 +12,7 @@ from genie_dp.cli.inputs import load_inputs
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.private.evolution.build import GeneratorBuilder
-from genie_dp.private.evolution.config import EvolutionRecipe, GrammarRecipe
+from genie_dp.private.evolution.config import EvolutionRecipe
 from genie_dp.private.evolution.generator import VoteCandidate
 from genie_dp.private.tables.extract import EXTRACTORS, FIXED, bucket_of
 from genie_dp.private.tables.schema import OTHER, Column, Schema
@@ -311,7 +311,7 @@ def candidates_of(project):
     """Return candidates and variations of a generator that is made anew."""
     folder = project.folder
     made = GeneratorBuilder(
-        EvolutionRecipe(generator=GrammarRecipe()),
+        EvolutionRecipe(),
         language=get_language("thingtalk"),
         library=load_library("thingtalk", (folder / "thingpedia",)),
         grammar=(folder / "grammars/en",),

@@ -7,16 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
+from genie_dp.private.evolution.answers import read_answer
+from genie_dp.private.evolution.config import LanguageModelRecipe
 from genie_dp.private.evolution.generator import VoteCandidate
 from genie_dp.private.evolution.prompting import (
     GAP,
-    AnswerReading,
     Prompt,
     Prompter,
     Style,
     describe_metadata,
     load_templates,
     parse_templates,
+    read_sentence,
     shipped_templates,
     with_gaps,
 )
@@ -25,7 +27,6 @@ from genie_dp.private.source import PrivateRow
 from genie_dp.private.tables.schema import Column, Schema
 from genie_dp.records import Example
 from genie_dp.rng import stream
-from genie_dp.skills.words import join_tokens
 from tests.golden import cases
 
 DONATED = (
@@ -38,9 +39,9 @@ PARENT = VoteCandidate(Example("", "please wake me up at seven", ""), {"intent":
 SENTENCES = st.lists(st.sampled_from(["wake", "me", "up", "7", ","]), min_size=1, max_size=12)
 
 
-def prompter(style="complete", **more):
-    more = {"donated": Pool(DONATED), "columns": COLUMNS, "shots": 2, **more}
-    return Prompter(shipped_templates(style), style, **more)
+def prompter(style="complete", donated=DONATED, shots=2, **more):
+    recipe = LanguageModelRecipe(shots=shots, **more)
+    return Prompter(shipped_templates(style), style, Pool(donated), COLUMNS, recipe)
 
 
 # -------------------------------------------------------------------------------- templates
@@ -56,7 +57,7 @@ def test_shipped_prompts_tell_metadata_and_the_examples_nearest_to_it(style):
     assert "{" not in asked.text + asked.system
     assert bool(asked.system) == (style == "chat")
     # Lines without anything to say are left out.
-    bare = prompter(style, donated=Pool(())).random({"intent": "<other>"}, stream(0))
+    bare = prompter(style, donated=()).random({"intent": "<other>"}, stream(0))
     assert not [line for line in bare.text.split("\n") if line.endswith("nown:")]
     assert bare.text
     assert "other>" not in bare.text
@@ -114,8 +115,8 @@ def test_no_prompt_is_made_of_a_private_row_or_of_values_that_are_not_public():
         assert "secret" not in str(caught.value)
         assert ("U504" in str(caught.value)) == (error is GenieError)
     # Nor of metadata of examples that the table lacks.
-    pool = Pool([Donated("hi", {"intent": "wake", "mood": "glad"})])
-    assert "glad" not in prompter(donated=pool).random({"intent": "wake"}, stream(0)).text
+    donated = [Donated("hi", {"intent": "wake", "mood": "glad"})]
+    assert "glad" not in prompter(donated=donated).random({"intent": "wake"}, stream(0)).text
 
 
 # --------------------------------------------------------------------------------- examples
@@ -226,7 +227,7 @@ def test_each_variation_has_its_prompt():
     ],
 )
 def test_an_answer_becomes_one_sentence(answer, sentence):
-    assert AnswerReading(8, join_tokens).sentence(answer, Prompt("Known: a\nSaid:")) == sentence
+    assert read_sentence(answer, Prompt("Known: a\nSaid:"), 8) == sentence
 
 
 ASKED = Prompt(
@@ -239,11 +240,11 @@ ASKED = Prompt(
 
 @pytest.mark.parametrize("case", cases("evolution_answers/chats.txt"), ids=str)
 def test_what_models_say_around_a_sentence_is_left_out(case, golden):
-    golden(case, AnswerReading().sentence(case.input, ASKED))
+    golden(case, read_answer(case.input, f"{ASKED.system}\n{ASKED.text}".splitlines()))
 
 
 @given(st.text(max_size=200))
 def test_whatever_is_answered_is_one_line_of_few_words_or_nothing(answer):
-    said = AnswerReading(5).sentence(answer, Prompt("Said:"))
+    said = read_sentence(answer, Prompt("Said:"), 5)
     assert said == " ".join(said.split())
     assert len(said.split()) <= 5
