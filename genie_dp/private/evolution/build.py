@@ -44,7 +44,7 @@ def use_parser(
 def build_embedding(recipe: recipes.EmbeddingRecipe, language: Language) -> embedding.Embedding:
     """Return the embedding of a recipe, ready to be used."""
     words = embedding.HashedNgramEmbedding(recipe.dimensions)
-    programs = embedding.ProgramBag.for_language(language, recipe.dimensions)
+    programs = embedding.ProgramBag(recipe.dimensions, language=language)
     match recipe.kind:
         case "hashed":
             return words

@@ -10,12 +10,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import xxhash
@@ -83,12 +83,14 @@ class _HashedFeatures:
         """Yield the features of a row, a list for each sort; all sorts weigh the same."""
         raise NotImplementedError
 
-    def _rarity(self, public: Sequence[Example]) -> tuple[float, ...]:
+    def fit(self, public: Sequence[Example]) -> Self:
+        """Return the embedding that knows how rare the features of public rows are."""
         having = np.zeros(self.dimensions)
         for example in public:
             places = {_place(f, self.dimensions)[0] for sort in self.sorts(example) for f in sort}
             having[list(places)] += 1
-        return tuple((np.log((1 + len(public)) / (1 + having)) + 1).tolist())
+        rarity = np.log((1 + len(public)) / (1 + having)) + 1
+        return replace(self, rarity=tuple(rarity.tolist()))
 
     def vectors(self, examples: Sequence[Example]) -> Vectors:
         """Return the vectors of rows, (rows, dimensions)."""
@@ -128,10 +130,6 @@ class HashedNgramEmbedding(_HashedFeatures):
         text = f" {' '.join(words)} "
         yield [f"c {text[i : i + n]}" for n in _GRAMS for i in range(len(text) - n + 1) if words]
 
-    def fit(self, public: Sequence[Example]) -> "HashedNgramEmbedding":
-        """Return the embedding that knows how rare the words of public rows are."""
-        return HashedNgramEmbedding(self.dimensions, self._rarity(public))
-
     def fingerprint(self) -> str:
         """Return the name that runs know the embedding by, and its dimensions."""
         return f"HashedNgrams {self.dimensions}"
@@ -142,17 +140,9 @@ class ProgramBag(_HashedFeatures):
     """Functions of programs, and pieces of their trees; sentences are not read.
 
     Rows without a program that can be read have no vector, and so no vote.
-
-    Attributes:
-        language: of the programs; None only before `for_language`.
     """
 
-    language: Language | None = None
-
-    @classmethod
-    def for_language(cls, language: Language, dimensions: int = DIMENSIONS) -> "ProgramBag":
-        """Return the embedding for programs of a language."""
-        return cls(dimensions, (), language)
+    language: Language = field(kw_only=True)
 
     def sorts(self, example: Example) -> Iterator[list[str]]:
         """Yield the functions, and tokens and neighbouring tokens without literal values."""
@@ -161,26 +151,19 @@ class ProgramBag(_HashedFeatures):
         yield [f"t {token}" for token in tokens]
         yield [f"p {a} {b}" for a, b in pairwise(["<s>", *tokens, "</s>"])] if tokens else []
 
-    def fit(self, public: Sequence[Example]) -> "ProgramBag":
-        """Return the embedding that knows how rare the pieces of public programs are."""
-        return ProgramBag(self.dimensions, self._rarity(public), self.language)
-
     def fingerprint(self) -> str:
         """Return the name of the embedding, its dimensions and language."""
-        name = self.language.name if self.language else ""
-        return f"ProgramBag {self.dimensions} {name}"
+        return f"ProgramBag {self.dimensions} {self.language.name}"
 
 
-def program_pieces(
-    program: str, language: Language | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def program_pieces(program: str, language: Language) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return functions and tokens of a program in either form; nothing of what cannot be read.
 
     >>> from genie_dp.languages import get_language
     >>> program_pieces("now => @com.x.list => notify", get_language("thingtalk"))
     (('@com.x.list',), ('now', '=', '>', '@com.x.list', '(', ')', '=', '>', 'notify'))
     """
-    if not program or language is None:
+    if not program:
         return (), ()
     for read in (language.from_tokens, language.parse):
         try:

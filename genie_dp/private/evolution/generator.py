@@ -23,7 +23,7 @@ class VoteCandidate:
 
     example: Example
     metadata: Metadata = field(default_factory=dict)
-    state: bytes | str = ""
+    state: str = ""
 
 
 class CandidateGenerator(Protocol):

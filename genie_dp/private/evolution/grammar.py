@@ -8,7 +8,7 @@ other values, or a part that is drawn anew (`Variations`).
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
@@ -100,11 +100,6 @@ def _accepts(column: Column, extractor: str, value: str) -> Callable[[str], bool
     if in_ranges:
         return lambda value_of_row: bucket_of(value_of_row, (value,)) == value
     return lambda value_of_row: value_of_row == value
-
-
-def find_unmet(requests: Iterable[ColumnRequest], example: Example) -> list[str]:
-    """Return the extractors whose values a row does not have."""
-    return [request.extractor for request in requests if not request.is_met(example)]
 
 
 # Draws of each template at each depth that tell what its sentences are like: enough to tell rare
@@ -357,25 +352,17 @@ class Variations:
 
     def vary(self, tree: trees.Tree, strength: float, rng: Random) -> Iterator[Draw]:
         """Yield variations of a derivation, none of which has its sentence, up to a bound."""
-        for _ in range(_TRIES):
-            is_gentle = rng.random() >= strength
+        for attempt in range(2 * _TRIES):
+            is_gentle = attempt >= _TRIES or rng.random() >= strength
             variation = (
                 self._change_part(tree, rng)
                 if is_gentle
                 else self._redraw_part(tree, strength, rng)
             )
-            if variation is not None and self._is_new(variation, tree):
-                yield self._new_draw(variation)
-        for _ in range(_TRIES):
-            variation = self._change_part(tree, rng)
-            if variation is not None and self._is_new(variation, tree):
-                yield self._new_draw(variation)
-
-    def _is_new(self, variation: trees.Tree, tree: trees.Tree) -> bool:
-        return variation.piece.words != tree.piece.words and variation.depth <= self._depth
-
-    def _new_draw(self, tree: trees.Tree) -> Draw:
-        return Draw(tree, trees.pair_of(tree.piece, self._compiled))
+            if variation is None or variation.depth > self._depth:
+                continue
+            if variation.piece.words != tree.piece.words:
+                yield Draw(variation, trees.pair_of(variation.piece, self._compiled))
 
     def _change_part(self, tree: trees.Tree, rng: Random) -> trees.Tree | None:
         """Return the derivation with one part said otherwise, or with another value."""
@@ -516,7 +503,7 @@ class GrammarGenerator:
         """Return the first draw that is new and as asked, or what comes nearest to that."""
         best: tuple[tuple[bool, ...], Draw, list[str]] | None = None
         for draw in draws:
-            missing = find_unmet(requests, draw.pair)
+            missing = [request.extractor for request in requests if not request.is_met(draw.pair)]
             if draw.pair.utterance in sentences:
                 missing.append(REPEATED)
             rank = tuple([name not in missing for name in ORDER])
@@ -533,8 +520,7 @@ class GrammarGenerator:
     def _vary_candidate(
         self, candidate: VoteCandidate, strength: float, rng: KeyedRandom, sentences: set[str]
     ) -> VoteCandidate:
-        state = candidate.state
-        tree = self._texts.read(state.decode() if isinstance(state, bytes) else state)
+        tree = self._texts.read(candidate.state)
         variation = None
         for draw in self._variations.vary(tree, strength, rng):
             variation = variation or draw

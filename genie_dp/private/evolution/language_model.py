@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-import xxhash
 from jinja2 import TemplateError
 from transformers import (
     GenerationConfig,
@@ -29,6 +28,7 @@ from genie_dp.private.evolution.config import LanguageModelRecipe
 from genie_dp.private.evolution.prompting import Prompt, Style
 from genie_dp.private.generators.config import SamplingSettings
 from genie_dp.private.generators.sampling import restrict_scores
+from genie_dp.private.training.run import digest_of_weights
 from genie_dp.rng import child_seed
 
 
@@ -77,12 +77,9 @@ class HuggingFaceCompleter:
     def fingerprint(self) -> str:
         """Return a hash of the weights, the vocabulary and the settings."""
         if not self._print:
-            hashed = xxhash.xxh3_128()
-            for name, tensor in sorted(self.loaded.model.state_dict().items()):
-                hashed.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
-                hashed.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+            weights = digest_of_weights([self.loaded.model])
             words = sorted(self.loaded.tokenizer.get_vocab().items())
-            parts = (hashed.hexdigest(), words, self.style, self.recipe.batch, self._sampling)
+            parts = (weights, words, self.style, self.recipe.batch, self._sampling)
             text = repr(parts)
             self._print = hashlib.sha256(text.encode()).hexdigest()[:32]
         return self._print

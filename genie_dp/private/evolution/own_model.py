@@ -7,24 +7,20 @@ words.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 
 import torch
-import xxhash
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.evolution.config import TrainedRecipe
-from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
-from genie_dp.private.evolution.prompting import Prompt, count_changes
-from genie_dp.private.evolution.seeds import Donated, Pool
-from genie_dp.private.generators.codes import OTHER
+from genie_dp.private.evolution.prompting import CodePrompter, Prompt
 from genie_dp.private.generators.config import SamplingSettings
 from genie_dp.private.generators.generator import SavedGenerator, load_generator
 from genie_dp.private.generators.sampling import draw
 from genie_dp.private.generators.stages import RUN, STAGES, encode_prompt
 from genie_dp.private.generators.tokenizer import decode, encode
+from genie_dp.private.training.run import digest_of_weights
 from genie_dp.rng import child_seed
 
 
@@ -64,17 +60,9 @@ class OwnModel:
 
     def fingerprint(self) -> str:
         """Return a hash of the weights and of how ids are drawn."""
-        hashed = xxhash.xxh3_128()
-        for stage, model in sorted(self.saved.generator.models.items()):
-            for name, tensor in sorted(model.state_dict().items()):
-                hashed.update(f"{stage}{name}{tuple(tensor.shape)}".encode())
-                hashed.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
-        parts = (
-            hashed.hexdigest(),
-            self.saved.generator.weights,
-            asdict(self.sampling),
-            self.batch,
-        )
+        generator = self.saved.generator
+        weights = digest_of_weights(generator.models.values())  # of one stage
+        parts = (weights, generator.weights, self.sampling, self.batch)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
     def _batch(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
@@ -97,48 +85,6 @@ class OwnModel:
                 words = ()
             answers.append(" ".join(words))
         return answers
-
-
-@dataclass(frozen=True, slots=True)
-class CodePrompter:
-    """Gives a model its control code and the words that a candidate keeps; an Asking.
-
-    Attributes:
-        codes: those that the model knows, none for a model without.
-        weights: how often it was released that they come; for records that name none.
-        column: of the metadata, the one that holds codes.
-        donated: examples that may take the place of a sentence that was not made.
-    """
-
-    codes: tuple[str, ...] = ()
-    weights: tuple[float, ...] = ()
-    column: str = ""
-    donated: Pool[Donated] = field(default_factory=lambda: Pool(()))
-
-    def random(self, metadata: Metadata, rng: Random) -> Prompt:
-        """Return the prompt for a new sentence: the code alone."""
-        return Prompt(self._code(metadata, rng))
-
-    def vary(self, candidate: VoteCandidate, strength: float, rng: Random) -> Prompt:
-        """Return the prompt for a variation, which keeps the first words."""
-        refuse_private_candidate(candidate)
-        words = candidate.example.utterance.split()
-        beginning = words[: len(words) - count_changes(words, strength)]
-        return Prompt(self._code(candidate.metadata, rng), begun=" ".join(beginning))
-
-    def fingerprint(self) -> str:
-        """Return a hash of the codes."""
-        donated = [example.utterance for example in self.donated.members]
-        parts = (self.codes, self.weights, self.column, donated)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
-
-    def _code(self, metadata: Metadata, rng: Random) -> str:
-        if not self.codes:
-            return ""
-        value = metadata.get(self.column)
-        if value is None:
-            [value] = rng.choices(self.codes, self.weights or None)
-        return value if value in self.codes else OTHER
 
 
 def load_own_model(recipe: TrainedRecipe) -> tuple[OwnModel, CodePrompter]:

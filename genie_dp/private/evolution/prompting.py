@@ -20,6 +20,7 @@ from genie_dp.private.evolution.answers import read_answer
 from genie_dp.private.evolution.config import EndpointRecipe, LanguageModelRecipe, ModelRecipe
 from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
 from genie_dp.private.evolution.seeds import Donated, Pool
+from genie_dp.private.generators.codes import OTHER as OTHER_CODE
 from genie_dp.private.generators.rows import ProgramSource, check_program
 from genie_dp.private.tables.schema import OTHER
 from genie_dp.records import Example
@@ -246,9 +247,10 @@ class Prompter:
         facts = self._check_metadata(candidate.metadata)
         match self.way:
             case "continue":
-                beginning = words[: len(words) - count_changes(words, strength)]
-                prompt = self.random(candidate.metadata, rng)
-                begun = " ".join(beginning)
+                prompt, begun = (
+                    self.random(candidate.metadata, rng),
+                    _first_words(candidate, strength),
+                )
                 text = f"{prompt.text} {begun}".rstrip()
                 return Prompt(text, prompt.system, begun)
             case "fill":
@@ -310,6 +312,56 @@ class Prompter:
                 message = f"a value of column {column!r} is none of the table's public values"
                 raise GenieError(Problem("U504", message, hint="take metadata of the DP table"))
         return metadata
+
+
+@dataclass(frozen=True, slots=True)
+class CodePrompter:
+    """Gives a model its control code and the words that a candidate keeps.
+
+    Attributes:
+        codes: those that the model knows, none for a model without.
+        weights: how often it was released that they come; for records that name none.
+        column: of the metadata, the one that holds codes.
+        donated: examples that may take the place of a sentence that was not made.
+    """
+
+    codes: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
+    column: str = ""
+    donated: Pool[Donated] = field(default_factory=lambda: Pool(()))
+
+    def random(self, metadata: Metadata, rng: Random) -> Prompt:
+        """Return the prompt for a new sentence: the code alone."""
+        return Prompt(self._code(metadata, rng))
+
+    def vary(self, candidate: VoteCandidate, strength: float, rng: Random) -> Prompt:
+        """Return the prompt for a variation, which keeps the first words."""
+        refuse_private_candidate(candidate)
+        begun = _first_words(candidate, strength)
+        return Prompt(self._code(candidate.metadata, rng), begun=begun)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the codes."""
+        donated = [example.utterance for example in self.donated.members]
+        parts = (self.codes, self.weights, self.column, donated)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+    def _code(self, metadata: Metadata, rng: Random) -> str:
+        if not self.codes:
+            return ""
+        value = metadata.get(self.column)
+        if value is None:
+            [value] = rng.choices(self.codes, self.weights or None)
+        return value if value in self.codes else OTHER_CODE
+
+
+Asking = Prompter | CodePrompter
+
+
+def _first_words(candidate: VoteCandidate, strength: float) -> str:
+    """Return the words of a candidate that a variation begins with."""
+    words = candidate.example.utterance.split()
+    return " ".join(words[: len(words) - count_changes(words, strength)])
 
 
 def count_changes(words: Sequence[str], strength: float) -> int:
@@ -380,27 +432,6 @@ class Completer(Protocol):
 
     def fingerprint(self) -> str:
         """Return a hash of all that the answers depend on."""
-        ...
-
-
-class Asking(Protocol):
-    """Makes prompts, such as a Prompter."""
-
-    @property
-    def donated(self) -> Pool[Donated]:
-        """Return the examples that may take the place of a sentence that was not made."""
-        ...
-
-    def random(self, metadata: Metadata, rng: Random) -> Prompt:
-        """Return the prompt for a new sentence."""
-        ...
-
-    def vary(self, candidate: VoteCandidate, strength: float, rng: Random) -> Prompt:
-        """Return the prompt for a variation; `strength` is greater than 0."""
-        ...
-
-    def fingerprint(self) -> str:
-        """Return a hash of all that the prompts depend on, beside their arguments."""
         ...
 
 

@@ -5,7 +5,6 @@ file; nothing exact does. Noisy votes are never drawn again: a vote that was the
 missing ends the run.
 """
 
-import base64
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -182,25 +181,21 @@ def enter_folder(path: Path, depends_on: str) -> Iterator[EvolutionFolder]:
 
 
 def _write_candidate(candidate: VoteCandidate) -> str:
-    is_bytes = isinstance(candidate.state, bytes)
-    state = base64.b64encode(candidate.state).decode() if is_bytes else candidate.state  # type: ignore[arg-type]
     content = {
         "example": asdict(candidate.example),
         "metadata": dict(candidate.metadata),
-        "state": state,
-        "is_bytes": is_bytes,
+        "state": candidate.state,
     }
-    return json.dumps(content, ensure_ascii=True)
+    return json.dumps(content)
 
 
 def _read_candidate(line: str) -> VoteCandidate:
     content = json.loads(line)
-    state = content["state"]
     fields = content["example"]
     slots = {name: Slot(**slot) for name, slot in fields["slots"].items()}
     tuples = {name: tuple(fields[name]) for name in ("derivation", "functions")}
     return VoteCandidate(
         Example(**{**fields, **tuples, "slots": slots}),
         content["metadata"],
-        base64.b64decode(state) if content["is_bytes"] else state,
+        content["state"],
     )

@@ -22,7 +22,7 @@ EMBEDDING = HashedNgramEmbedding(256)
 
 @pytest.mark.parametrize("part", ["text", "programs", "both"])
 def test_a_vector_is_of_unit_length_and_of_its_row_alone(part):
-    bag = ProgramBag.for_language(get_language("sexpr"), 128)
+    bag = ProgramBag(128, language=get_language("sexpr"))
     embedding = {"text": EMBEDDING, "programs": bag, "both": Both(((EMBEDDING, 1.0), (bag, 1.0)))}
     rows = [example((v, t, "now")) for v in VERBS for t in THINGS]
     fitted = embedding[part].fit(rows[:10])
@@ -39,7 +39,7 @@ def test_rare_words_weigh_more_and_rows_without_words_or_programs_have_no_vector
     near, far, asked = HashedNgramEmbedding().fit(public).vectors(rows)
     assert asked @ near > asked @ far
     assert not EMBEDDING.vectors([Example("", "", "")]).any()
-    bag = ProgramBag.for_language(get_language("sexpr"), 128)
+    bag = ProgramBag(128, language=get_language("sexpr"))
     assert not bag.vectors([Example("", "hi", ""), Example("", "hi", "((")]).any()
 
 

@@ -78,7 +78,7 @@ def test_rows_come_near_to_what_people_say(tmp_path, selection, keep):
 
 
 def test_programs_place_rows_as_well(tmp_path):
-    bag = ProgramBag.for_language(get_language("sexpr"), 256)
+    bag = ProgramBag(256, language=get_language("sexpr"))
     embedding = Both(((EMBEDDING, 1.0), (bag, 3.0)))
     found = evolved(tmp_path, embedding=embedding, settings=replace(SETTINGS, rows=10))
     asked = ("( buy milk )", "( play jazz )")
@@ -356,9 +356,9 @@ def test_a_folder_of_another_run_or_without_a_vote_is_refused(tmp_path):
         evolved(tmp_path)
 
 
-def test_states_of_bytes_are_kept(tmp_path):
+def test_candidates_are_kept_with_their_states(tmp_path):
     folder = state.EvolutionFolder(tmp_path, "x")
-    one = VoteCandidate(example(("buy", "milk", "now")), {"a": "b"}, b"\x00\xff")
+    one = VoteCandidate(example(("buy", "milk", "now")), {"a": "b"}, "\x00\u2028")
     kept = folder.keep_population(1, state.Population((one, replace(one, state="s")), 2))
     assert state.EvolutionFolder(tmp_path, "x").population(1) == kept
 
