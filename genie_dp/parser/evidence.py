@@ -483,6 +483,12 @@ class Evidence:
             told_parts.update(self.told[firsts[i] : ends[i]].tolist())
         return told_parts
 
+    def is_of_command(self, name: Sequence[str], functions: Sequence[str]) -> bool:
+        """Tell whether rows say all words of a name outside of values, and none inside."""
+        is_said = self._are_said([(word,) for word in name], functions)
+        is_inside = self._are_said([(_INSIDE, word) for word in name], functions)
+        return all(is_said) and not any(is_inside)
+
     def says(
         self, words: Sequence[str], functions: Iterable[str], *, fixed: str | None = None
     ) -> bool:

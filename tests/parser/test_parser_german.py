@@ -54,6 +54,11 @@ def test_a_german_parser_answers_and_refuses_with_torch_and_without(trained_germ
     assert {reply.sentence: [*reply.calls] for reply in again} == ASKED
 
 
+def test_words_of_the_command_are_no_name(trained_german):
+    replies = parser_of(trained_german).parse(["mach das licht an", "schalte licht aus"])
+    assert not [reply.code for reply in replies if reply.is_known]
+
+
 def test_the_folder_has_the_words_and_a_reply_is_german(trained_german):
     assert (trained_german / "parser" / "words.txt").exists()
     facts = json.loads((trained_german / "parser" / "config.json").read_text())["parser"]

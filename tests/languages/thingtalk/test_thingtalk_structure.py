@@ -10,7 +10,6 @@ import pytest
 from genie_dp.augment.skill_rows import skill_rows
 from genie_dp.languages import get_language
 from genie_dp.languages.sexpr.declarations import read_declarations
-from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.parser import parse
 from genie_dp.languages.thingtalk.render import render
@@ -113,7 +112,7 @@ def test_an_input_is_given_to_the_call_that_lacks_it():
     program = parse("now => @com.example.mail.inbox() => @com.example.mail.send(subject = subject)")
     (missing,) = missing_inputs(program, mail())
     assert missing.question == "What is the to?"
-    given = give_input(program, missing, tt.EntityValue("a@b.c", "tt:email_address"))
+    given = give_input(program, missing, '" a@b.c " ^^tt:email_address', mail())
     assert missing_inputs(given, mail()) == ()
     assert 'to = "a@b.c"' in render(canonical(given))
 
