@@ -36,13 +36,13 @@ from measure import machine, median, table
 from genie_dp.private.evolution.config import EvolutionSettings, LanguageModelRecipe
 from genie_dp.private.evolution.embedding import HashedNgramEmbedding
 from genie_dp.private.evolution.evolve import Electorate, Evolution, evolve
-from genie_dp.private.evolution.generator import CandidateGenerator, VoteCandidate
+from genie_dp.private.evolution.generator import CandidateGenerator, Donated, Pool, VoteCandidate
 from genie_dp.private.evolution.prompting import (
     PromptedGenerator,
     Prompter,
     shipped_templates,
 )
-from genie_dp.private.evolution.seeds import Donated, Pool, SeedGenerator
+from genie_dp.private.evolution.seeds import SeedGenerator
 from genie_dp.private.evolution.voting import weights_of
 from genie_dp.private.ledger.accounting import Accountant, noise_multiplier_for
 from genie_dp.private.ledger.book import Ledger

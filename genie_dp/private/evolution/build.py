@@ -11,7 +11,13 @@ from genie_dp.languages.library import Library
 from genie_dp.models.device import prepare_torch
 from genie_dp.private.evolution import config as recipes
 from genie_dp.private.evolution import embedding, prompting, seeds
-from genie_dp.private.evolution.generator import CandidateGenerator
+from genie_dp.private.evolution.generator import (
+    CandidateGenerator,
+    Donated,
+    Pool,
+    complete_metadata,
+    read_donated,
+)
 from genie_dp.private.evolution.prompting import Asking, Completer, Style
 from genie_dp.private.generators import rows
 from genie_dp.private.tables.schema import Schema
@@ -146,7 +152,7 @@ class GeneratorBuilder:
         templates = prompting.shipped_templates(style)
         if recipe.prompts:
             templates = prompting.load_templates(Path(recipe.prompts), style)
-        pool = seeds.Pool(self._read_donated(recipe.examples), self._labels)
+        pool = Pool(self._read_donated(recipe.examples), self._labels)
         columns = self.schema.columns if self.schema else ()
         values = {column.name: column.values for column in columns}
         return prompting.Prompter(templates, style, pool, values or None, recipe)
@@ -155,23 +161,20 @@ class GeneratorBuilder:
     def _labels(self) -> tuple[str, ...]:
         return (self.recipe.label,) if self.recipe.label else ()
 
-    def _read_donated(self, files: Sequence[str]) -> list[seeds.Donated]:
+    def _read_donated(self, files: Sequence[str]) -> list[Donated]:
         """Return public examples, their sentences as synthesis and private rows write them.
 
         Columns of the metadata that can be read from an example are added to what it says of
         itself.
         """
         examples = [
-            seeds.Donated(join_tokens(example.utterance), example.metadata, example.program)
+            Donated(join_tokens(example.utterance), example.metadata, example.program)
             for name in files
-            for example in seeds.read_donated(Path(name))
+            for example in read_donated(Path(name))
         ]
         if self.schema is None:
             return examples
-        return [
-            seeds.complete_metadata(example, self.schema, self.language.name)
-            for example in examples
-        ]
+        return [complete_metadata(example, self.schema, self.language.name) for example in examples]
 
     def _prompted(
         self, completer: Completer, prompter: Asking, recipe: recipes.ModelRecipe

@@ -191,10 +191,6 @@ class Both:
 
     parts: tuple[tuple[Embedding, float], ...]
 
-    def __post_init__(self) -> None:
-        if not self.parts or not all(0 < weight < math.inf for _, weight in self.parts):
-            raise ValueError("expected embeddings with weights greater than 0")
-
     def fit(self, public: Sequence[Example]) -> "Both":
         """Return the embeddings with what they learn of public rows."""
         return Both(tuple((embedding.fit(public), weight) for embedding, weight in self.parts))

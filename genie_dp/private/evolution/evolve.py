@@ -26,9 +26,8 @@ from genie_dp.private.evolution.generator import (
     CandidateGenerator,
     Metadata,
     VoteCandidate,
-    counts_of,
 )
-from genie_dp.private.evolution.state import EvolutionFolder, Population, Vote, enter_folder
+from genie_dp.private.evolution.state import EvolutionFolder, Population, Vote
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, Paying, Units, paid_by
 from genie_dp.private.ledger.mechanisms import Gaussian
@@ -189,7 +188,7 @@ def evolve(
         "shares": dict(shares),
     }
     depends_on = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    with enter_folder(work, depends_on) as folder:
+    with EvolutionFolder.enter(work, depends_on) as folder:
         run = _EvolutionRun(
             folder, electorate, generator, embedding, settings, mechanism, shares, table
         )
@@ -275,9 +274,10 @@ class _EvolutionRun:
         It is kept with what was made there: a run that goes on reports what one that nothing
         stopped does.
         """
-        before, counts = counts_of(self.generator), Counter[str]()
+        counts = Counter[str]()
+        before = Counter(getattr(self.generator, "counts", {}))
         yield counts
-        counts.update(counts_of(self.generator) - before)
+        counts.update(Counter(getattr(self.generator, "counts", {})) - before)
 
     # ------------------------------------------------------------------------------ candidates
 
@@ -375,7 +375,7 @@ class _EvolutionRun:
 
     def _release_vote(self, number: int, spend: Paying) -> Vote:
         """Let private rows vote; it is paid before, and kept under its name in the ledger."""
-        name = f"{self.folder.run}/{number}"
+        name = f"{self.folder.run.name}/{number}"
         return self.folder.keep_vote(
             number,
             lambda: self._make_vote(number, name, spend),

@@ -457,10 +457,7 @@ class GrammarGenerator:
 
         Raises:
             GenieError: Y061, the state of a candidate is no derivation of this grammar.
-            ValueError: the strength does not lie between 0 and 1.
         """
-        if not 0 <= strength <= 1:
-            raise ValueError(f"strength must lie in [0, 1], got {strength}")
         rng, variations = KeyedRandom(), []
         sentences = {candidate.example.utterance for candidate in candidates}
         for number, candidate in enumerate(candidates):

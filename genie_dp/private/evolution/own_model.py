@@ -7,7 +7,7 @@ words.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -23,6 +23,9 @@ from genie_dp.private.generators.tokenizer import decode, encode
 from genie_dp.private.training.run import digest_of_weights
 from genie_dp.rng import child_seed
 
+_SAMPLING = SamplingSettings(longest=48)
+_BATCH = 128  # answers at once; they depend on it
+
 
 @dataclass(frozen=True, slots=True)
 class OwnModel:
@@ -31,14 +34,10 @@ class OwnModel:
     Attributes:
         saved: the generator, of one stage or with control codes.
         label: what it is called.
-        sampling: how ids are drawn.
-        batch: answers at once; they depend on it.
     """
 
     saved: SavedGenerator
     label: str
-    sampling: SamplingSettings = field(default_factory=lambda: SamplingSettings(longest=48))
-    batch: int = 128
 
     @property
     def name(self) -> str:
@@ -53,8 +52,8 @@ class OwnModel:
     def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
         """Return how each sentence goes on; see Completer."""
         answers: list[str] = []
-        for start in range(0, len(prompts), self.batch):
-            part = slice(start, start + self.batch)
+        for start in range(0, len(prompts), _BATCH):
+            part = slice(start, start + _BATCH)
             answers.extend(self._batch(prompts[part], draws[part]))
         return answers
 
@@ -62,7 +61,7 @@ class OwnModel:
         """Return a hash of the weights and of how ids are drawn."""
         generator = self.saved.generator
         weights = digest_of_weights(generator.models.values())  # of one stage
-        parts = (weights, generator.weights, self.sampling, self.batch)
+        parts = (weights, generator.weights, _SAMPLING, _BATCH)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
     def _batch(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
@@ -78,7 +77,7 @@ class OwnModel:
         ]
         random = torch.Generator().manual_seed(child_seed(0, *draws) % 2**63)
         answers = []
-        for sequence in draw(model, before, tokenizer, self.sampling, generator=random):
+        for sequence in draw(model, before, tokenizer, _SAMPLING, generator=random):
             try:
                 words = decode(sequence.ids, tokenizer) if sequence.ended else ()
             except ValueError:  # the ids are no words

@@ -13,13 +13,18 @@ from pathlib import Path
 from random import Random
 from typing import Literal, Protocol
 
-from genie_dp.errors import GenieError, Problem, Span, nearest
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.private.evolution.answers import read_answer
 from genie_dp.private.evolution.config import EndpointRecipe, LanguageModelRecipe, ModelRecipe
-from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
-from genie_dp.private.evolution.seeds import Donated, Pool
+from genie_dp.private.evolution.generator import (
+    Donated,
+    Metadata,
+    Pool,
+    VoteCandidate,
+    refuse_private_candidate,
+)
 from genie_dp.private.generators.codes import OTHER as OTHER_CODE
 from genie_dp.private.generators.rows import ProgramSource, check_program
 from genie_dp.private.tables.schema import OTHER
@@ -175,9 +180,7 @@ def _wrong_fields(line: str, number: int, section: str, file: str) -> list[Probl
 def _unknown(
     what: str, name: str, choices: Sequence[str] | Mapping[str, object], place: Span
 ) -> Problem:
-    close = nearest(name, choices)
-    names = ", ".join(choices) or "none"
-    hint = f"did you mean {close[0]!r}?" if close else f"there are: {names}"
+    hint = did_you_mean(name, choices) or f"there are: {', '.join(choices) or 'none'}"
     return Problem("U500", f"there is no {what}", place, hint)
 
 
@@ -212,10 +215,9 @@ class Prompter:
             for match in _FIELD.finditer(text):
                 column = match[1].removeprefix(_COLUMN)
                 if match[1].startswith(_COLUMN) and column not in self.columns:
-                    close = nearest(column, self.columns)
-                    suggestion = f"did you mean {close[0]!r}?" if close else None
                     message = f"there is no column {column!r} for {match[0]} in [{section}]"
-                    raise GenieError(Problem("U500", message, hint=suggestion))
+                    hint = did_you_mean(column, self.columns)
+                    raise GenieError(Problem("U500", message, hint=hint))
 
     @property
     def way(self) -> Variation:
@@ -561,8 +563,6 @@ class PromptedGenerator:
         Raises:
             GenieError: those of the completer.
         """
-        if not 0 <= strength <= 1:
-            raise ValueError(f"strength must lie in [0, 1], got {strength}")
         for candidate in candidates:
             refuse_private_candidate(candidate)
         if strength == 0:

@@ -144,21 +144,6 @@ class EvolutionPlan:
     noise_multiplier: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedEvolution:
-    """What private rows voted for, and what the report says of the generator's work.
-
-    Attributes:
-        evolution: rows and votes.
-        table: the table of metadata, if there is one.
-        model: figures of a model that was asked.
-    """
-
-    evolution: Evolution
-    table: SyntheticTable | None
-    model: Mapping[str, Any]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evolve(Release):
     """Evolve synthetic rows: candidates that PRIVATE rows vote for, with noise, and variations.
@@ -325,8 +310,8 @@ class Evolve(Release):
 
     def release(
         self, plan: ReleasePlan[EvolutionInputs], work: Work, progress: bool | None
-    ) -> ReleasedEvolution:
-        """Return what private rows vote for, after the table of metadata is released."""
+    ) -> tuple[Evolution, SyntheticTable | None]:
+        """Return what private rows vote for, and the table of metadata, released before."""
         inputs, recipe, schema = plan.public, plan.public.recipe, plan.public.schema
         noise, language = self.plan_once(inputs, work.path), get_language(self.language)
         generator = GeneratorBuilder(
@@ -364,8 +349,9 @@ class Evolve(Release):
             table=table,
             listen=partial(_show_vote, progress),
         )
-        model = describe_work(generator)
-        return ReleasedEvolution(evolution.in_language(self.language), table, model)
+        model = {"model": figures} if (figures := describe_work(generator)) else {}
+        evolution = replace(evolution, report={**evolution.report, **model})
+        return evolution.in_language(self.language), table
 
     def _release_table(
         self, schema: Schema, source: PrivateSource, plan: EvolutionPlan, work: Path
@@ -389,14 +375,14 @@ class Evolve(Release):
 
     def finish(
         self,
-        drawn: ReleasedEvolution,
+        drawn: tuple[Evolution, SyntheticTable | None],
         plan: ReleasePlan[EvolutionInputs],
         made: Path,
         target: str,
         progress: bool | None,
     ) -> EvolutionResult:
         """Write rows, prior and report into a new folder."""
-        inputs, evolution = plan.public, drawn.evolution
+        recipe, (evolution, table) = plan.public.recipe, drawn
         made.mkdir()
         with (made / ROWS).open("w", encoding="utf-8", newline="\n") as out:
             out.writelines(f"{to_json(row.example)}\n" for row in evolution.rows)
@@ -405,19 +391,17 @@ class Evolve(Release):
                 for row in evolution.rows:
                     line = {"id": row.example.id, "metadata": dict(row.metadata)}
                     out.write(json.dumps(line, ensure_ascii=False) + "\n")
-        save_prior(self._prior(evolution, inputs), made / PRIOR)
-        (made / "recipe.yaml").write_text(as_yaml(inputs.recipe), encoding="utf-8")
-        if drawn.table is not None:
-            (made / "table.json").write_text(drawn.table.text(), encoding="utf-8")
+        save_prior(self._prior(evolution, plan.public), made / PRIOR)
+        (made / "recipe.yaml").write_text(as_yaml(recipe), encoding="utf-8")
+        if table is not None:
+            (made / "table.json").write_text(table.text(), encoding="utf-8")
         spent = asdict(evolution.spent)
         write_json(str(made / "spent.json"), spent)
-        model = {"model": drawn.model} if drawn.model else {}
-        report = {"format": FORMAT, **evolution.report, **model, "spent": spent}
-        write_json(str(made / REPORT), report)
+        write_json(str(made / REPORT), {"format": FORMAT, **evolution.report, "spent": spent})
         manifest = {
             "command": self.command,
             "version": __version__,
-            "recipe": inputs.recipe.as_dict(),
+            "recipe": recipe.as_dict(),
             "rows": len(evolution.rows),
             "calls": evolution.report["calls"],
             "spent": spent,

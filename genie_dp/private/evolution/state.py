@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Population:
     Attributes:
         candidates: no two have the same sentence and program.
         calls: candidates that the generator was asked for.
-        counts: how often it could not give what was asked (`generator.counts_of`).
+        counts: how often it could not give what was asked (`counts` of the generator).
     """
 
     candidates: tuple[VoteCandidate, ...]
@@ -54,35 +55,42 @@ class Vote:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
 class EvolutionFolder:
     """The work folder of one evolution.
 
     `run.json` holds its name for the ledger, random and written before anything is paid; what the
     run depends on; and how many votes were released. `population-3.jsonl` and `vote-3.json` hold
     the candidates of the third vote and their noisy votes.
+
+    Attributes:
+        path: the folder.
+        run: the run that pays in it.
     """
 
-    def __init__(self, path: Path, depends_on: str):
-        """Enter a folder, as the only process that does.
+    path: Path
+    run: PaidRun
+
+    @classmethod
+    @contextmanager
+    def enter(cls, path: Path, depends_on: str) -> Iterator[Self]:
+        """Enter a folder, and keep other processes out: two would release twice what is paid once.
 
         Args:
             path: the folder; it is made where there is none.
             depends_on: hash of settings, generator and embedding.
 
         Raises:
-            GenieError: U021, it holds a run of something else.
+            GenieError: another process is in it (B006), or it holds a run of something else (U021).
         """
-        self.path = path
-        self._run = PaidRun.enter(path, new_run("evolve"), depends_on=depends_on)
-        if self._run.facts["depends_on"] != depends_on:
-            message = f"the run in {path} has other settings, another generator or embedding"
-            hint = "go on with the same, or start again in another folder, which is paid again"
-            raise GenieError(Problem("U021", message, hint=hint))
-
-    @property
-    def run(self) -> str:
-        """Return the name of the run."""
-        return self._run.name
+        path.mkdir(parents=True, exist_ok=True)
+        with hold_lock(path / ".evolve.lock", wait=1.0):
+            run = PaidRun.enter(path, new_run("evolve"), depends_on=depends_on)
+            if run.facts["depends_on"] != depends_on:
+                message = f"the run in {path} has other settings, another generator or embedding"
+                hint = "go on with the same, or start again in another folder, which is paid again"
+                raise GenieError(Problem("U021", message, hint=hint))
+            yield cls(path, run)
 
     # ------------------------------------------------------------------------------ candidates
 
@@ -115,7 +123,7 @@ class EvolutionFolder:
         """
         path = self._vote_file(iteration)
         if not path.exists():
-            self._run.check_kept(iteration - 1, self._lost_vote(iteration))
+            self.run.check_kept(iteration - 1, self._lost_vote(iteration))
             return None
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["candidates"] != self._hash_candidates(iteration):
@@ -147,7 +155,7 @@ class EvolutionFolder:
             return json.dumps(content)
 
         lost = self._lost_vote(iteration)
-        self._run.release(self._vote_file(iteration).name, text, close, lost=lost, number=iteration)
+        self.run.release(self._vote_file(iteration).name, text, close, lost=lost, number=iteration)
         released = self.vote(iteration)
         assert released is not None
         return released
@@ -163,18 +171,6 @@ class EvolutionFolder:
     def _hash_candidates(self, iteration: int) -> str:
         path = self._population_file(iteration)
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
-
-
-@contextmanager
-def enter_folder(path: Path, depends_on: str) -> Iterator[EvolutionFolder]:
-    """Enter a work folder, and keep other processes out: two would release twice what is paid once.
-
-    Raises:
-        GenieError: another one is in it (B006), or it holds another run (U021).
-    """
-    path.mkdir(parents=True, exist_ok=True)
-    with hold_lock(path / ".evolve.lock", wait=1.0):
-        yield EvolutionFolder(path, depends_on)
 
 
 # ------------------------------------------------------------------------------------ as JSON

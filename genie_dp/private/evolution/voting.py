@@ -67,8 +67,6 @@ def nearest(queries: Whole, rows: Whole, k: int) -> Places:
     Returns:
         (q, min(k, n)) places.
     """
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
     count = min(k, len(rows))
     if not len(queries) or not count:
         return np.zeros((len(queries), count), np.int64)
@@ -220,8 +218,6 @@ def weights_of(noisy: Counts, labels: Sequence[str], threshold: float) -> Counts
     >>> weights_of(np.array([-3.0, 5.0, -1.0, -2.0]), ["a", "a", "b", "b"], 1.0).tolist()
     [0.0, 4.0, 1.0, 1.0]
     """
-    if not threshold >= 0:
-        raise ValueError(f"threshold must be at least 0, got {threshold}")
     weights = np.maximum(noisy - threshold, 0.0)
     ours = np.array(labels, object)
     for label in sorted(set(labels)):

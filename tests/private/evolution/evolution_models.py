@@ -4,7 +4,7 @@ import tokenizers
 import torch
 import transformers
 
-from genie_dp.private.evolution.seeds import Donated
+from genie_dp.private.evolution.generator import Donated
 
 torch.set_num_threads(1)
 SAID = "wake pay me up my bill please now at seven the and in words other short long"

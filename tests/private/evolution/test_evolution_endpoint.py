@@ -10,9 +10,8 @@ from genie_dp.paraphrase.endpoint import Client, Service
 from genie_dp.paraphrase.journal import Journal, open_journal
 from genie_dp.private.evolution.config import EndpointRecipe
 from genie_dp.private.evolution.endpoint import Endpoint, open_endpoint
-from genie_dp.private.evolution.generator import VoteCandidate
+from genie_dp.private.evolution.generator import Donated, Pool, VoteCandidate
 from genie_dp.private.evolution.prompting import PromptedGenerator, Prompter, shipped_templates
-from genie_dp.private.evolution.seeds import Donated, Pool
 from genie_dp.private.source import PrivateRow
 from genie_dp.records import Example
 from tests import stub_service as stub_module

@@ -9,7 +9,7 @@ import torch
 
 from genie_dp.errors import GenieError
 from genie_dp.private.evolution.config import LanguageModelRecipe
-from genie_dp.private.evolution.generator import VoteCandidate
+from genie_dp.private.evolution.generator import Pool, VoteCandidate
 from genie_dp.private.evolution.language_model import load_language_model
 from genie_dp.private.evolution.prompting import (
     Prompt,
@@ -17,7 +17,6 @@ from genie_dp.private.evolution.prompting import (
     Prompter,
     shipped_templates,
 )
-from genie_dp.private.evolution.seeds import Pool
 from genie_dp.records import Example
 from tests.private.evolution.evolution_models import DONATED, RECORDS, WORDS, save_model
 

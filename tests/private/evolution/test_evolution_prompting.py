@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from genie_dp.errors import GenieError
 from genie_dp.private.evolution.answers import read_answer
 from genie_dp.private.evolution.config import LanguageModelRecipe
-from genie_dp.private.evolution.generator import VoteCandidate
+from genie_dp.private.evolution.generator import (
+    Donated,
+    Pool,
+    VoteCandidate,
+    complete_metadata,
+    read_donated,
+)
 from genie_dp.private.evolution.prompting import (
     GAP,
     Prompt,
@@ -22,7 +28,6 @@ from genie_dp.private.evolution.prompting import (
     shipped_templates,
     with_gaps,
 )
-from genie_dp.private.evolution.seeds import Donated, Pool, complete_metadata, read_donated
 from genie_dp.private.source import PrivateRow
 from genie_dp.private.tables.schema import Column, Schema
 from genie_dp.records import Example

@@ -95,7 +95,8 @@ def test_private_words_never_change_how_rare_words_are(tmp_path, monkeypatch):
     monkeypatch.setattr(HashedNgramEmbedding, "fit", fit)
     evolved(tmp_path)
     depends_on = json.loads((tmp_path / "run.json").read_text())["depends_on"]
-    first = state.EvolutionFolder(tmp_path, depends_on).population(1)
+    with state.EvolutionFolder.enter(tmp_path, depends_on) as folder:
+        first = folder.population(1)
     assert seen == [[one.example for one in first.candidates]]
 
 
@@ -357,10 +358,10 @@ def test_a_folder_of_another_run_or_without_a_vote_is_refused(tmp_path):
 
 
 def test_candidates_are_kept_with_their_states(tmp_path):
-    folder = state.EvolutionFolder(tmp_path, "x")
     one = VoteCandidate(example(("buy", "milk", "now")), {"a": "b"}, "\x00\u2028")
-    kept = folder.keep_population(1, state.Population((one, replace(one, state="s")), 2))
-    assert state.EvolutionFolder(tmp_path, "x").population(1) == kept
+    with state.EvolutionFolder.enter(tmp_path, "x") as folder:
+        kept = folder.keep_population(1, state.Population((one, replace(one, state="s")), 2))
+        assert folder.population(1) == kept
 
 
 # ------------------------------------------------------------------------------------ mistakes

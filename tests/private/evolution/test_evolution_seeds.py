@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from genie_dp.errors import GenieError
-from genie_dp.private.evolution.generator import VoteCandidate
-from genie_dp.private.evolution.seeds import Donated, SeedGenerator
+from genie_dp.private.evolution.generator import Donated, VoteCandidate
+from genie_dp.private.evolution.seeds import SeedGenerator
 from genie_dp.records import Example
 
 SAID = {
