@@ -26,7 +26,7 @@ from genie_dp.cli.options import (
     skills_option,
 )
 from genie_dp.cli.output import told_private
-from genie_dp.cli.private.ledgers import ledger_option
+from genie_dp.cli.private.ledgers import ledger_option, open_ledger, private_argument
 from genie_dp.errors import GenieError, Problem
 from genie_dp.locale import DEFAULT
 from genie_dp.recipe import Setting, is_required, settings_of
@@ -128,6 +128,15 @@ def _take_ledger(stage: Any, options: Options) -> Options:
     named = options.pop("ledger")
     path = ledger_to_spend(options["private"], named)
     return {"ledger": Ledger.open(path) if named or stage.needs_ledger(options) else None}
+
+
+def _rows_with_ledger(command: Any) -> Any:
+    return private_argument(ledger_option(command))
+
+
+def _take_ledger_of_rows(stage: Any, options: Options) -> Options:
+    """Open the ledger that is named, or that of the rows; these need not be there."""
+    return {"ledger": open_ledger(options.pop("private"), options.pop("ledger"))}
 
 
 def _take_library(stage: Any, options: Options) -> Options:
@@ -298,6 +307,7 @@ GROUPS: Mapping[str, OptionGroup] = {
     # The field has the name of the option.
     "grammar": OptionGroup(grammar_option, lambda stage, options: {}),
     "ledger": OptionGroup(ledger_option, _take_ledger),
+    "ledger of rows": OptionGroup(_rows_with_ledger, _take_ledger_of_rows),
     "library": OptionGroup(library_options, _take_library),
     "library by language": OptionGroup(_library_by_language_options, _take_library_by_language),
     # The fields have the names of the options.

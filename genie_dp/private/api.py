@@ -465,15 +465,14 @@ class Ledger:
         Raises:
             GenieError: a file is there (Y022), or one of `audits` holds no audit (N062).
         """
-        from genie_dp.private.audit.privacy import PrivacyReport, privacy_facts
-        from genie_dp.private.audit.privacy import run as write_report
+        from genie_dp.private.audit.privacy import PrivacyReport, ReportPrivacy, privacy_facts
 
         ledger = book.Ledger.open(self.path)
         files = tuple(map(Path, (audits,) if isinstance(audits, File) else audits))
         if output is None:
             return PrivacyReport(privacy_facts(ledger, files))
-        target = Output(str(output), overwrite=overwrite)
-        return write_report(ledger, files, target, page=_path(page), card=_path(card))
+        stage = ReportPrivacy(ledger=ledger, audits=files, page=_path(page), card=_path(card))
+        return stage.run(Output(str(output), overwrite=overwrite))
 
     def _rows_to_spend(self) -> tuple[Path, book.Ledger]:
         """Return the rows and their ledger as it is now, which may have other spends since.

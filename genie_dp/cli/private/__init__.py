@@ -80,7 +80,7 @@ STEPS: Mapping[str, CommandEntry] = {
         "release members canaries report",
     ),
     "report": CommandEntry(
-        "genie_dp.cli.private.report:command",
+        "genie_dp.private.audit.privacy:ReportPrivacy",
         "Write what may be told of the privacy of rows: it can be published.",
         "ledger audit page",
     ),

@@ -19,10 +19,12 @@ from genie_dp.private.ledger.accounting import ACCOUNTANTS, epsilon_of
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.mechanisms import describe_mechanism
 from genie_dp.private.ledger.run import describe_promise, show_ledger
-from genie_dp.run.files import check_output, open_text
+from genie_dp.recipe import REQUIRED, setting
+from genie_dp.run.files import open_text
 from genie_dp.run.manifest import write_json
 from genie_dp.run.page import page_environment, render_card
 from genie_dp.run.stage import Output, Result
+from genie_dp.stage.kernel import OutputOption, Stage
 
 SCHEMA = "genie-dp.privacy-report/1"
 # Attacks on what is invented: their bounds tell nothing of real rows.
@@ -73,42 +75,60 @@ class PrivacyReport(Result):
             yield f"report -> {', '.join(self.files)}"
 
 
-def run(
-    ledger: Ledger,
-    audits: Sequence[Path],
-    output: Output,
-    *,
-    page: Path | None = None,
-    card: Path | None = None,
-) -> PrivacyReport:
-    """Write the privacy report of a ledger as JSON, as a page, and as a section of a card.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPrivacy(Stage):
+    """Write what may be told of the privacy of rows: it can be published.
 
-    Args:
-        ledger: of the rows; nothing else that is private is read.
-        audits: files of figures that `genie-dp private audit` wrote.
-        output: the file of JSON.
-        page: the file of the page.
-        card: the file of the section.
+    The promise, what was done to the rows and what that cost, what audits found and could have
+    found, and what is not covered. PRIVATE is the file of private rows, or its ledger; no row is
+    read. Of audits, only figures of canaries are shown: those of real rows are as private as these.
 
-    Raises:
-        GenieError: an output is there (Y022), or a file holds no audit (N062).
+    \b
+    genie-dp private report private.jsonl --audit audit.json -o privacy.json --page privacy.html
     """
-    targets = [Path(output.target), *(path for path in (page, card) if path is not None)]
-    taken = [path.resolve() for path in (*targets, *audits, ledger.path)]
-    for path in targets:
-        check_output(str(path))
-        if taken.count(path.resolve()) > 1:
-            raise GenieError(Problem("Y022", f"{path} is named twice", hint="give another name"))
-        if path.exists() and not output.overwrite:
-            hint = "give another name, or --overwrite"
-            raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
-    report = PrivacyReport(privacy_facts(ledger, audits), tuple(map(str, targets)))
-    for target, text in ((page, report.page()), (card, report.card())):
-        if target is not None:
-            with open_text(str(target)) as out:
-                out.write(text)
-    write_json(output.target, report.facts)
-    return report
+
+    command = "private report"
+    output = OutputOption("Where the report goes, as JSON.", overwrite="Replace the files.")
+
+    ledger: Ledger = setting(REQUIRED, "The ledger of the rows.", value="ledger of rows")
+    audits: tuple[Path, ...] = setting(
+        (),
+        "What genie-dp private audit wrote with --output.",
+        option="audit",
+        value="file",
+        metavar="FILE",
+    )
+    page: Path | None = setting(
+        None, "Write it as one page of HTML there.", value="new file", metavar="FILE"
+    )
+    card: Path | None = setting(
+        None,
+        "Write it there as a section for a model's card, in Markdown.",
+        value="new file",
+        metavar="FILE",
+    )
+
+    def run(self, output: Output, *, progress: bool | None = None) -> PrivacyReport:
+        """Write the privacy report of a ledger as JSON, as a page, and as a section of a card.
+
+        Raises:
+            GenieError: an output is there (Y022), or a file holds no audit (N062).
+        """
+        targets = [Path(output.target), *filter(None, (self.page, self.card))]
+        taken = [path.resolve() for path in (*targets, *self.audits, self.ledger.path)]
+        for path in targets:
+            if taken.count(path.resolve()) > 1:
+                message = f"{path} is named twice"
+                raise GenieError(Problem("Y022", message, hint="give another name"))
+        output.refuse_existing(self.page, self.card, hint="give another name, or --overwrite")
+        facts = privacy_facts(self.ledger, self.audits)
+        report = PrivacyReport(facts, tuple(map(str, targets)))
+        for target, text in ((self.page, report.page()), (self.card, report.card())):
+            if target is not None:
+                with open_text(str(target)) as out:
+                    out.write(text)
+        write_json(output.target, report.facts)
+        return report
 
 
 def privacy_facts(ledger: Ledger, audits: Sequence[Path]) -> dict[str, Any]:
