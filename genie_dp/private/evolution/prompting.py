@@ -216,8 +216,8 @@ class Prompter:
                 column = match[1].removeprefix(_COLUMN)
                 if match[1].startswith(_COLUMN) and column not in self.columns:
                     message = f"there is no column {column!r} for {match[0]} in [{section}]"
-                    hint = did_you_mean(column, self.columns)
-                    raise GenieError(Problem("U500", message, hint=hint))
+                    near = did_you_mean(column, self.columns)
+                    raise GenieError(Problem("U500", message, hint=near))
 
     @property
     def way(self) -> Variation:
