@@ -1,4 +1,4 @@
-"""Private training that checks an engine once for each model: checks take longer than tiny runs."""
+"""Private training without what takes longer than tiny runs: an engine is checked once a model."""
 
 import pytest
 
@@ -7,9 +7,11 @@ _CHECKED = set()
 
 @pytest.fixture(scope="module", autouse=True)
 def engines_checked_once():
-    """Check an engine once for each model and collation; train on one thread."""
+    """Check an engine once for each model and collation; measure no speed; train on one thread."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("opacus")
+    from genie_dp.private.generators import duration
+    from genie_dp.private.generators.plans import Speed
     from genie_dp.private.training import check
 
     whole = check.check_engine
@@ -25,4 +27,5 @@ def engines_checked_once():
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(check, "check_engine", once)
+        patch.setattr(duration, "measure_speed", lambda *_, **__: Speed(0.001, 0.001, 0.001))
         yield

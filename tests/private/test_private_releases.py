@@ -1,6 +1,7 @@
 """Commands that release counts pay before they count, once, and are silent about rows."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,9 +107,10 @@ def payments():
     return len(Ledger.open(ledger_of(Path("private.jsonl"))).entries)
 
 
-def contents(folder):
+def contents(folder, below=""):
     files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    return {name: text for name, text in found.items() if name.startswith(below)}
 
 
 def stop(*_args, **_options):
@@ -116,7 +118,7 @@ def stop(*_args, **_options):
 
 
 @pytest.mark.parametrize("moment", ["release", "after"])
-def test_an_interrupted_release_goes_on_and_costs_once(stage, moment, here, monkeypatch):
+def test_an_interrupted_release_goes_on_and_costs_once(stage, moment, here, monkeypatch, capsys):
     place = f"genie_dp.private.{getattr(STAGES[stage], moment)}"
     with monkeypatch.context() as patch:
         patch.setattr(place, stop)
@@ -124,15 +126,25 @@ def test_an_interrupted_release_goes_on_and_costs_once(stage, moment, here, monk
     assert payments() == 1  # before anything is counted
     kept = here / f".{STAGES[stage].target}.work" / "released.json"
     assert kept.exists() == (moment == "after")
-    assert run(stage) == 1  # not without --resume
+    copy = shutil.copytree(kept.parent, here / "copy")
+    capsys.readouterr()
+    assert run(stage) == 1
+    assert "Y021" in capsys.readouterr().err  # not without --resume
     assert run(stage, "--resume", epsilon=0.1) == 1  # nor with other settings
-    if moment == "after":
-        # What was there to be seen is not drawn again.
-        monkeypatch.setattr(f"genie_dp.private.{STAGES[stage].release}", stop)
-    assert run(stage, "--resume") == 0
+    with monkeypatch.context() as patch:
+        if moment == "after":
+            # What was there to be seen is not drawn again.
+            patch.setattr(f"genie_dp.private.{STAGES[stage].release}", stop)
+        assert run(stage, "--resume") == 0
     assert payments() == 1
     assert not kept.parent.exists()
-    assert (here / STAGES[stage].target).exists()
+    # Put back to where it was paid, it releases nothing else.
+    before = contents(here, below=STAGES[stage].target)
+    copy.rename(kept.parent)
+    assert run(stage, "--resume") == (moment == "release")
+    assert moment == "after" or "B032" in capsys.readouterr().err
+    assert payments() == 1
+    assert contents(here, below=STAGES[stage].target) == before != {}
 
 
 def test_a_release_that_was_seen_and_is_missing_is_not_made_again(stage, here, monkeypatch, capsys):

@@ -115,18 +115,12 @@ def test_what_many_canaries_leave_of_a_small_space_is_what_the_bound_counts_on()
     assert exposure.bound_by_ranks(first, 0.0) == pytest.approx(math.log(rate / (2 / 11)))
 
 
-def test_the_likeliest_has_the_greatest_exposure_and_all_alike_have_one_bit():
+def test_the_first_rank_has_all_bits_of_the_space_a_random_one_one_and_a_half():
     assert Exposure(1, 1024, 0.0).bits == 10
-    (rank,) = exposure.rank_candidates(np.zeros(1024), [3])
-    assert Exposure(rank, 1024, 0.0).bits == pytest.approx(1, abs=0.01)
-
-
-def test_a_random_rank_has_an_exposure_of_one_and_a_half_bits_on_average():
-    losses = np.random.default_rng(0).normal(size=4096)
-    bits = [
-        Exposure(rank, 4096, 0.0).bits for rank in exposure.rank_candidates(losses, range(4096))
-    ]
-    assert np.mean(bits) == pytest.approx(1 / math.log(2), abs=0.02)
+    for losses, bits in ((np.zeros(1024), 1.0), (np.arange(4096.0), 1 / math.log(2))):
+        ranks = exposure.rank_candidates(losses, range(len(losses)))
+        found = [Exposure(rank, len(losses), 0.0).bits for rank in ranks]
+        assert np.mean(found) == pytest.approx(bits, abs=0.02)
 
 
 def test_extrapolation_follows_the_distribution_beyond_the_ranks():
@@ -141,18 +135,13 @@ def test_extrapolation_follows_the_distribution_beyond_the_ranks():
     assert fit.distance < 0.03
 
 
-def test_what_is_far_beyond_the_distribution_has_a_number_still():
+def test_a_fit_has_a_number_for_any_loss_even_if_it_has_no_shape():
     fit = exposure.LossDistribution(5.0, 40.0, 3.0, 0.0)
     bits = [fit.bits(loss) for loss in (50.0, 40.0, 30.0, -500.0)]
     assert bits == sorted(bits)
     assert math.isfinite(bits[-1])
-
-
-def test_candidates_that_are_all_as_likely_have_a_fit_without_shape():
     assert exposure.fit_losses(np.ones(50), [3]).bits(1.0) == pytest.approx(1)
-
-
-def test_a_space_of_canaries_alone_has_a_fit():
+    # There may be no candidates but canaries.
     losses = np.random.default_rng(0).normal(size=10)
     assert math.isfinite(exposure.fit_losses(losses, range(10)).location)
 
@@ -162,12 +151,6 @@ def test_the_area_is_that_of_counting_pairs(members, others):
     counted = sum((a > b) + (a == b) / 2 for a in members for b in others)
     area = membership.auc(np.array(members), np.array(others))
     assert area == pytest.approx(counted / (len(members) * len(others)))
-
-
-def test_rows_that_are_alike_are_guessed_right_half_the_time():
-    right, of = membership.guess_by_rank(np.zeros(2000), np.zeros(1500), seed=1)
-    assert of == 3000
-    assert right / of == pytest.approx(0.5, abs=0.05)
 
 
 @given(LOSSES, LOSSES, st.sampled_from([0.1, 0.25, 0.5]))
@@ -189,64 +172,62 @@ def test_groups_are_told_apart_better_than_single_rows():
     assert membership.group_rows(one, 300) is None
 
 
-def test_the_advantage_of_guessing_is_about_none():
-    rng = np.random.default_rng(3)
-    found = membership.advantage(rng.normal(size=4000), rng.normal(size=4000))
-    assert abs(found) < 0.06
+def test_rows_that_are_alike_are_guessed_by_chance():
+    right, of = membership.guess_by_rank(np.zeros(2000), np.zeros(1500), seed=1)
+    assert of == 3000
+    assert right / of == pytest.approx(0.5, abs=0.05)
+    members, others = np.random.default_rng(3).normal(size=(2, 4000))
+    assert abs(membership.advantage(members, others)) < 0.06
 
 
-def test_shadows_tell_rows_apart_that_differ_in_how_hard_they_are():
-    rng = np.random.default_rng(4)
-    hard = rng.normal(10, 3, 200)
-    is_member = np.arange(200) < 100
-    half = rng.random((4, 200)) < 0.5
-    learned = np.concatenate([half, ~half])
-    shadows = hard - learned + rng.normal(0, 0.3, (8, 200))
-    losses = hard - is_member + rng.normal(0, 0.3, 200)
-    scores, is_online = membership.score_by_shadows(losses, shadows, learned)
-    assert is_online
-    plain = membership.auc(-losses[:100], -losses[100:])
-    assert plain < 0.7 < 0.95 < membership.auc(scores[:100], scores[100:])
-    offline, is_online = membership.score_by_shadows(
-        losses, hard + rng.normal(0, 0.3, (4, 200)), np.zeros((4, 200))
-    )
-    assert not is_online
-    assert membership.auc(offline[:100], offline[100:]) > 0.9
+def shadowed(rows, learned, *, gain=1.0, spread=3.0, noise=0.3, seed=4):
+    """Return losses of rows and of their shadows; the first half of the rows are members.
+
+    Rows differ in how hard they are by `spread`; what a model has learned is easier by `gain`.
+    """
+    rng = np.random.default_rng(seed)
+    hard, is_member = rng.normal(10, spread, rows), np.arange(rows) < rows / 2
+    losses = hard - gain * is_member + rng.normal(0, noise, rows)
+    return losses, hard - gain * learned + rng.normal(0, noise, learned.shape)
+
+
+def area(scores):
+    half = len(scores) // 2
+    return membership.auc(scores[:half], scores[half:])
+
+
+def split_by_coins(rows):
+    half = np.random.default_rng(6).random((4, rows)) < 0.5
+    return np.concatenate([half, ~half])
+
+
+@pytest.mark.parametrize(
+    ("learned", "is_online", "least"),
+    [
+        (split_by_coins(600), True, 0.95),
+        # Each row is in one of three shadows: one loss says nothing of its own deviation.
+        (np.random.default_rng(5).integers(0, 3, 600) == np.array([[0], [1], [2]]), True, 0.94),
+        (np.zeros((4, 600)), False, 0.9),
+    ],
+    ids=["by coins", "shared out", "none"],
+)
+def test_shadows_tell_rows_apart_that_differ_in_how_hard_they_are(learned, is_online, least):
+    losses, shadows = shadowed(600, learned)
+    scores, found = membership.score_by_shadows(losses, shadows, learned)
+    assert found == is_online
+    assert area(-losses) < 0.7 < least < area(scores)
     with pytest.raises(GenieError, match="N055"):
-        membership.score_by_shadows(losses, shadows, np.ones((8, 200)))
+        membership.score_by_shadows(losses, shadows, np.ones_like(learned))
 
 
-def test_ratios_tell_rows_apart_with_shadows_of_both_sorts_or_of_none_that_knows_the_row():
-    rng = np.random.default_rng(4)
-    # Nats a word of rows that differ in how hard they are.
-    hard = rng.normal(3, 0.5, 400)
-    is_member = np.arange(400) < 200
-    half = rng.random((4, 400)) < 0.5
-    learned = np.concatenate([half, ~half])
-    shadows = hard - 0.3 * learned + rng.normal(0, 0.1, (8, 400))
-    losses = hard - 0.3 * is_member + rng.normal(0, 0.1, 400)
-    assert membership.auc(-losses[:200], -losses[200:]) < 0.75
-    nobody = np.zeros((4, 400))
-    unlearned = hard + rng.normal(0, 0.1, (4, 400))
-    for some, known in ((shadows, learned), (unlearned, nobody)):
-        scores = membership.score_by_ratios(losses, some, known, 200)
-        assert membership.auc(scores[:200], scores[200:]) > 0.9
-        # Shares of the others that a row beats.
-        assert ((scores >= 0) & (scores <= 1)).all()
-        assert np.mean(scores[200:]) == pytest.approx(0.5, abs=0.01)
-
-
-def test_shadows_that_share_the_rows_out_tell_as_much_as_those_without():
-    rng = np.random.default_rng(5)
-    hard = rng.normal(10, 3, 600)
-    is_member = np.arange(600) < 300
-    # Each row is in one of three shadows: one loss says nothing of its own deviation.
-    learned = rng.integers(0, 3, 600) == np.array([[0], [1], [2]])
-    shadows = hard - learned + rng.normal(0, 0.3, (3, 600))
-    losses = hard - is_member + rng.normal(0, 0.3, 600)
-    scores, is_online = membership.score_by_shadows(losses, shadows, learned)
-    assert is_online
-    assert membership.auc(scores[:300], scores[300:]) > 0.94
+@pytest.mark.parametrize("learned", [split_by_coins(400), np.zeros((4, 400))], ids=["some", "none"])
+def test_ratios_tell_rows_apart_whether_a_shadow_knows_the_row_or_not(learned):
+    losses, shadows = shadowed(400, learned, gain=0.3, spread=0.5, noise=0.1)
+    scores = membership.score_by_ratios(losses, shadows, learned, 200)
+    assert area(-losses) < 0.75 < 0.9 < area(scores)
+    # Shares of the others that a row beats.
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert np.mean(scores[200:]) == pytest.approx(0.5, abs=0.01)
 
 
 def test_a_row_counts_for_one_side_and_once():

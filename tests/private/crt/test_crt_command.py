@@ -351,15 +351,3 @@ def test_a_report_has_both_shares(tmp_path, budgeted):
         report.write_text(json.dumps(wrong))
         with pytest.raises(GenieError, match="O011"):
             crt(budgeted, ledger=book, report=report).redaction()
-
-
-def test_rows_of_redact_are_learned_from(tmp_path):
-    secret = [f"write to ann{i}@example.com now" for i in range(6)]
-    texts = ["play some jazz", "what is on", *secret]
-    calls = write(tmp_path / "calls.jsonl", [{"utterance": text} for text in texts])
-    out = tmp_path / "redacted.jsonl"
-    assert run(["private", "redact", str(calls), "-o", str(out), "--conservative", "0.1"]) == 0
-    found = open_redacted(out, language="thingtalk")
-    assert [row.utterance for row in found.public] == texts[:2]
-    assert len(found.private) == 6
-    assert all("<MASK>" in unit[0].utterance.split() for unit in found.private)

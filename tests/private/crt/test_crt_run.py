@@ -12,8 +12,6 @@ import pytest
 pytest.importorskip("opacus")
 
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
@@ -109,25 +107,6 @@ def descend(model, loss, rate):
             p -= rate * g
 
 
-@settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 999), clip=st.floats(0.01, 1.0), count=st.integers(1, 6))
-def test_one_private_row_moves_a_step_by_no_more_than_its_bound(seed, clip, count):
-    def moved(rows):
-        model = lstm()
-        run = alternating(
-            model, noise_multiplier=0.0, clip=clip, optimizer="sgd", schedule="constant",
-            warmup=0.0, learning_rate=1.0, batch=1.0,
-        )  # fmt: skip
-        run.private.spent = SPENT
-        before = weights(model)
-        run.private.step(rows)
-        return weights(model) - before
-
-    rows = models.rows(count, seed=seed)
-    away = moved(rows) - moved(rows[1:])
-    assert float(away.norm()) <= clip * (1 + 1e-4) + 1e-6
-
-
 def test_the_first_epoch_on_public_rows_knows_nothing_of_private_ones():
     found = []
     for seed in (1, 7):
@@ -160,7 +139,7 @@ def whole():
     return run
 
 
-@pytest.mark.parametrize("stop", [1, 3, 5, 6])
+@pytest.mark.parametrize("stop", [1, 5])
 def test_a_run_that_was_interrupted_ends_with_the_same_weights(stop, whole, tmp_path):
     first = paid(alternating())
     for _ in range(stop):

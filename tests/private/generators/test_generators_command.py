@@ -20,6 +20,7 @@ from genie_dp.errors import GenieError
 from genie_dp.private.generators import duration, pretraining
 from genie_dp.private.generators import fit as training_stage
 from genie_dp.private.generators import run as stage_module
+from genie_dp.private.generators.duration import measure_speed
 from genie_dp.private.generators.generator import read_spent
 from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder
 from genie_dp.private.generators.plans import Speed
@@ -56,7 +57,7 @@ WEIGHTS = ["model-program.safetensors", "model-utterance.safetensors"]
 def two_stage(tmp_path_factory):
     """Return a folder of rows with a ledger, `made` and, of public rows alone, `before`."""
     folder = tmp_path_factory.mktemp("two_stage")
-    prepare(folder)
+    prepare(folder, accountant="pld")
     assert train(folder, "two-stage", *LEARNED, "--public-model", folder / "before") == 0
     return folder
 
@@ -275,9 +276,7 @@ def test_the_speed_of_a_model_is_measured_without_changing_it():
     before = digest_of_weights([model])
     rows = [EncodedRow((2, *range(4, 4 + n % 9), 3)) for n in range(1, 30)]
     state = torch.random.get_rng_state()
-    speed = duration.measure_speed(
-        model, rows, DPSettings(1.0, rate=0.1, steps=4, batch=8), batch=8
-    )
+    speed = measure_speed(model, rows, DPSettings(1.0, rate=0.1, steps=4, batch=8), batch=8)
     assert speed.row > 0
     assert speed.public_row > 0
     assert digest_of_weights([model]) == before

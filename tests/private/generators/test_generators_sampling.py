@@ -177,7 +177,7 @@ def untrained(tokenizer, seed):
 def test_an_untrained_model_writes_well_typed_programs_alone(name, width):
     language, library, spelling = SPELLINGS[name]()
     tokenizer = spelling.tokenizer
-    count = 24
+    count = 12
     found = draw(
         untrained(tokenizer, width),
         [[tokenizer.begin]] * count,

@@ -157,16 +157,6 @@ def test_rows_that_something_was_learned_from_get_no_other_budget(way, private, 
     assert spends(own) == 2
 
 
-def test_a_second_ledger_for_one_file_is_refused_once_the_first_has_spent(tmp_path):
-    path = write(tmp_path / "rows.jsonl", map(row, range(40)))
-    first, second = (Ledger.create(tmp_path / f"{name}.json", BUDGET) for name in "ab")
-    release(path, first)
-    with pytest.raises(GenieError, match="B031") as caught:
-        release(path, second)
-    assert str(first.path) in str(caught.value)
-    assert second.entries == ()
-
-
 def test_a_promise_without_spends_can_be_begun_anew(tmp_path):
     path = write(tmp_path / "rows.jsonl", map(row, range(40)))
     assert cli.run(["private", "budget", "init", str(path), *INIT]) == 0
@@ -330,29 +320,6 @@ def test_the_public_api_takes_no_private_rows_for_public_ones(private, capsys):
     assert refused(prior_of_rows, private, public=[gd.augment(rows, seed=1)]) == "F008"
     assert refused(prior_of_rows, private, candidates=made) == "F008"
     assert spends(ledger_of(private)) == 1
-
-
-def test_the_public_api_releases_once_what_is_paid_once(private, tmp_path, monkeypatch):
-    target, work = tmp_path / "prior.json", tmp_path / ".prior.json.work"
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("genie_dp.private.prior.histogram.release_counts", killed)
-        with pytest.raises(KeyboardInterrupt):
-            prior_of_rows(private, output=target)
-    shutil.copytree(work, tmp_path / "copy")
-    assert refused(prior_of_rows, private, output=target) == "Y021"
-    prior_of_rows(private, output=target, resume=True)
-    assert spends(ledger_of(private)) == 2
-    # Put back to where it was paid, it releases nothing else.
-    first = target.read_bytes()
-    (tmp_path / "copy").rename(work)
-    assert refused(prior_of_rows, private, output=target, resume=True) == "B032"
-    assert target.read_bytes() == first
-    assert spends(ledger_of(private)) == 2
-    assert refused(prior_of_rows, private, output=private, overwrite=True) == "D027"
 
 
 def test_a_ledger_that_was_changed_or_is_gone_opens_nothing(private):

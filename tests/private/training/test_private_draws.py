@@ -42,8 +42,9 @@ def test_no_draw_is_infinite_even_of_the_smallest_numbers():
     assert gaussian(lambda count, *_: b"\xff" * count, 10, "noise", 0).isfinite().all()
 
 
-def test_noise_differs_by_step_purpose_and_draw():
+def test_bits_differ_by_step_purpose_and_draw():
     draw = seeded_bytes(0)
+    assert integers(draw, 4, "units", 0).tolist() != integers(draw, 4, "row", 0).tolist()
     found = [
         tuple(gaussian(draw, 4, purpose, step).tolist()) for purpose in "ab" for step in (0, 1)
     ]
@@ -101,18 +102,9 @@ def test_each_unit_is_drawn_with_the_rate_by_itself():
     assert 0.8 < variance / (count * rate * (1 - rate)) < 1.2
 
 
-def test_a_rate_of_one_draws_every_unit_and_a_tiny_one_hardly_any():
-    assert sample_units([(1,), (2,)], 1.0, draw=secure_bytes, step=0) == (1, 2)
-    assert sample_units([(1,), (2,)], 1e-15, draw=secure_bytes, step=0) == ()
-
-
-def test_a_unit_without_rows_is_not_drawn():
-    assert sample_units([(), (2,)], 1.0, draw=secure_bytes, step=0) == (2,)
-
-
 @settings(max_examples=50, deadline=None)
 @given(sizes=st.lists(st.integers(0, 1000), max_size=20), seed=st.integers(0, 99))
-def test_a_unit_gives_one_row_however_many_it_has(sizes, seed):
+def test_at_rate_one_each_unit_gives_one_row_however_many_it_has_and_none_without(sizes, seed):
     known = [[(i, j) for j in range(n)] for i, n in enumerate(sizes)]
     rows = sample_units(known, 1.0, draw=seeded_bytes(seed), step=0)
     assert [i for i, _ in rows] == [i for i, n in enumerate(sizes) if n]
@@ -123,8 +115,3 @@ def test_every_row_of_a_unit_comes_as_often_as_the_others():
     found = Counter(sample_units(["abc"], 1.0, draw=draw, step=s)[0] for s in range(steps))
     bound = 6 * math.sqrt(steps * 2 / 9)
     assert all(abs(found[row] - steps / 3) < bound for row in "abc")
-
-
-def test_bits_of_units_and_rows_are_other_ones():
-    draw = seeded_bytes(0)
-    assert integers(draw, 4, "units", 0).tolist() != integers(draw, 4, "row", 0).tolist()
