@@ -1,14 +1,14 @@
-"""A pushdown automaton over tokens; its states are immutable and share what they have in common.
+"""A pushdown automaton over tokens; its states are immutable and share their common parts.
 
-A state is a stack of frames: what may come now on top, what comes after it below. Frames know no
-stack and are made once for each place of a grammar, so that what they allow and where a token
-leads are computed once. Equal stacks are one object, too, and know what they allow and where each
-fixed token leads; so a decoder asks for most steps with a look-up. What depends on the sentence
-(copied words) is kept with the sentence.
+A state is a stack of frames: the next tokens on top, the tokens after them below. Frames know no
+stack and are made once for each place of a grammar, so that their tokens and the place to which
+each leads are computed once. Equal stacks are one object, too, and know their tokens and where each
+fixed token leads; so a decoder asks for most steps with a look-up. Facts that depend on the
+sentence (copied words) are kept with the sentence.
 
-Decoding must end: from `limit` tokens less `reserve` on, or sooner where a search says so, frames
-allow only what closes the program (`Frame.closing`), and where it may end it must. A grammar says
-how much reserve closing may need.
+Decoding must end: from `limit` tokens less `reserve` on, or sooner where a search asks, frames
+allow only tokens that close the program (`Frame.closing`), and where it may end it must. A grammar
+declares how much reserve closing may need.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -59,8 +59,8 @@ class CopySentence:
         words: the words; "" where one cannot be copied, which ends each span.
         starts: the words that a span may begin with.
         places: word -> the indices at which it stands.
-        kept: what frames know of this sentence; each frame under a key of its own.
-        allowed: what an automaton found to be allowed in it; keyed by the automaton.
+        kept: facts about this sentence that frames keep, each under a key of its own.
+        allowed: the allowed tokens in this sentence, keyed by the automaton.
 
     >>> sentence = CopySentence("to be or not to be".split(), bool)
     >>> ends = sentence.begin("to")
@@ -89,7 +89,7 @@ class CopySentence:
         return item
 
     def find(self, search: "Callable[[*_Parts, CopySentence], _Kept]", *parts: *_Parts) -> _Kept:
-        """Return what a search finds for those parts in this sentence; it searches once."""
+        """Return the result of a search for those parts in this sentence; it searches once."""
         key = (search, *parts)
         result: _Kept | None = self.kept.get(key)
         if result is None:
@@ -131,8 +131,8 @@ class Frame:
     Attributes:
         fixed: tokens that it may begin with.
         closing: those of them that lead to an end soon; used when little room is left.
-        skips: whether nothing of it need come; then `result` is what it leaves.
-        result: what is said to the frame below when this one is skipped.
+        skips: whether the frame may be skipped; then `result` is its result.
+        result: the result for the frame below when this one is skipped.
         moves: token -> where it led, unless out of all sentences into one.
         is_bound: whether it is of one sentence, whose `make` made it.
         copies: whether it may begin with words of the sentence.
@@ -156,7 +156,7 @@ class Frame:
         skips: bool = False,
         result: Hashable = None,
     ):
-        """Keep what may come; all of it closes unless `closing` says less."""
+        """Keep the next tokens; all of them close unless `closing` names fewer."""
         self.fixed = fixed
         self.closing = fixed if closing is None else closing
         self.skips = skips
@@ -168,12 +168,12 @@ class Frame:
         return NOTHING
 
     def take(self, token: str, sentence: CopySentence) -> Move:
-        """Return what stands in its place after one of its tokens."""
+        """Return the frames that replace this one after one of its tokens."""
         return (), None
 
 
 class Wait(Frame):
-    """A frame of no tokens that goes on with the result of what stood above it."""
+    """A frame of no tokens that goes on with the result of the frames above it."""
 
     __slots__ = ()
     waits = True
@@ -183,7 +183,7 @@ class Wait(Frame):
         super().__init__(NOTHING)
 
     def resume(self, result: Any) -> Move:
-        """Return what stands in its place once the frames above have left a result."""
+        """Return the frames that replace this one once the frames above have left a result."""
         raise NotImplementedError
 
 
@@ -324,10 +324,10 @@ class Automaton:
 
 
 class View(NamedTuple):
-    """What a stack allows, whatever the sentence.
+    """The allowed tokens of a stack, whatever the sentence.
 
     Attributes:
-        plain: everything, save what `copiers` add.
+        plain: all tokens, save those that `copiers` add.
         copiers: frames that may begin with words of the sentence.
     """
 
@@ -340,10 +340,10 @@ class Stack:
 
     Attributes:
         frame: the top; None where nothing more comes.
-        below: what comes after it.
+        below: the rest of the stack.
         is_kept: whether no frame is of one sentence: then equal stacks are one object.
         above: the stacks with one frame more.
-        views: what it allows, while there is room and when it must be closed.
+        views: the allowed tokens, while there is room and when the program must be closed.
         moves: where fixed tokens lead, likewise.
     """
 
@@ -358,7 +358,7 @@ class Stack:
         self.moves: tuple[dict[str, Stack], dict[str, Stack]] = {}, {}
 
     def reachable(self) -> "Iterator[tuple[Frame, Stack] | None]":
-        """Yield the frames that may come now with what is below each; None if the end may."""
+        """Yield the next frames, each with the stack below it; None if the end may come."""
         stack = self
         while stack.frame is not None:
             frame, below = stack.frame, stack.below
@@ -370,7 +370,7 @@ class Stack:
         yield None
 
     def view(self, is_closing: bool) -> View:
-        """Return what it allows."""
+        """Return the allowed tokens."""
         view = self.views[is_closing]
         if view is None:
             view = self.views[is_closing] = self._view(is_closing)
@@ -427,17 +427,17 @@ class AutomatonState:
 
     @property
     def is_closing(self) -> bool:
-        """Return whether only what leads to an end soon is allowed: the end, where it may come."""
+        """Return whether only tokens that lead to an end soon are allowed, or the end itself."""
         return self._room <= 0
 
     @property
     def allowed(self) -> Allowed:
-        """Return what may come next; never nothing, so that every prefix can be completed."""
+        """Return the next tokens; never none, so that every prefix can be completed."""
         view = self._stack.view(self._room <= 0)
         return self._with_copies(*view) if view.copiers else view.plain
 
     def _with_copies(self, plain: Allowed, copiers: tuple[Frame, ...]) -> Allowed:
-        """Return what is allowed in this sentence; the same object each time."""
+        """Return the allowed tokens in this sentence; the same object each time."""
         # One Allowed lives as long as its automaton.
         key = id(plain), copiers, self.is_closing
         allowed_tokens: Allowed | None = self._sentence.allowed.get(key)

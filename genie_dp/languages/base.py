@@ -1,4 +1,4 @@
-"""What every target language offers; everything downstream uses only this.
+"""The protocol of all target languages; everything downstream uses only this.
 
 To decoders, a language offers which tokens may follow a program so far; to evaluation, views of
 programs that can be compared.
@@ -20,7 +20,7 @@ from genie_dp.languages.types import Type
 
 @dataclass(frozen=True, slots=True)
 class ProgramView:
-    """What of a program is compared. Equal `match` implies that all the rest is equal.
+    """The parts of a program that are compared. Equal `match` implies that all the rest is equal.
 
     Attributes:
         match: one text for all programs of one meaning.
@@ -46,8 +46,8 @@ class MissingInput:
     Attributes:
         function: its qualified name.
         name: the parameter.
-        type: what its values are, such as "Date".
-        question: what asks for it.
+        type: the type of its values, such as "Date".
+        question: the question that asks for it.
         call: of which call of the program it is, from 0.
     """
 
@@ -62,11 +62,11 @@ class ProgramComparison(Protocol):
     """How programs of one language are compared."""
 
     def view(self, program: Any, library: Any) -> ProgramView:
-        """Return what is compared of a well-typed program."""
+        """Return the compared parts of a well-typed program."""
 
 
 def list_counted(counts: Counter[str]) -> tuple[str, ...]:
-    """Return what was counted, sorted, each as often as it was counted.
+    """Return the counted items, sorted, each as often as it was counted.
 
     >>> list_counted(Counter("banana"))
     ('a', 'a', 'a', 'b', 'n', 'n')
@@ -95,11 +95,11 @@ class Prefix(Protocol):
 
     @property
     def is_closing(self) -> bool:
-        """Return whether only what leads to an end soon is allowed: the end, where it may come."""
+        """Return whether only tokens that lead to an end soon are allowed, or the end itself."""
 
     @property
     def allowed(self) -> Allowed:
-        """Return what may come next; never nothing, so that every prefix can be completed."""
+        """Return the next tokens; never none, so that every prefix can be completed."""
 
     def then(self, token: str) -> "Prefix":
         """Return the prefix with one more token, or raise ValueError if it is not allowed."""
@@ -116,7 +116,7 @@ class DecodingGrammar(Protocol):
         """Return all tokens that can come without being copied from a sentence."""
 
     def begin(self, sentence: Sequence[str]) -> Prefix:
-        """Return the empty prefix for a sentence; its tokens are what may be copied."""
+        """Return the empty prefix for a sentence, whose tokens may be copied."""
 
 
 class ProgramValues(Protocol):
@@ -126,7 +126,7 @@ class ProgramValues(Protocol):
     """
 
     def reads_values(self, library: Any) -> bool:
-        """Tell whether programs over a library hold what readers find: dates, money and the like.
+        """Return whether programs over a library hold values that are read: dates, money and so on.
 
         Else sentences are words alone.
         """
@@ -136,10 +136,10 @@ class ProgramValues(Protocol):
 
         Args:
             program: as `from_tokens` returns it.
-            values: placeholder -> (constant, words that it was said in). The words are what stands
-                for it inside of free text. A constant may be a span of dates (`text.span_ends`):
-                compared, it becomes a condition on both ends; an input that takes one date is
-                left open, to be asked for.
+            values: placeholder -> (constant, words that expressed it). The words are put in its
+                place inside of free text. A constant may be a span of dates (`text.span_ends`):
+                compared, it becomes a condition on both ends; an input that takes one date is left
+                open, to be asked for.
 
         Raises:
             ValueError: a constant that has no form where its placeholder stands.
@@ -149,17 +149,17 @@ class ProgramValues(Protocol):
         """Return the placeholders that a program has, in program order."""
 
     def map_names(self, program: Any, find: Callable[[str, str], str]) -> Any:
-        """Return a program with what `find(kind, words)` gives for each name of an entity."""
+        """Return a program with each name of an entity replaced by `find(kind, words)`."""
 
     def written(self, constant: str) -> str:
         """Return the token form of a constant that a reader found."""
 
     def uses(self, program: Any, library: Library | None) -> Iterable[tuple[str, str, str]]:
-        """Yield (placeholder, type, function:parameter) for what placeholders fill, as known."""
+        """Yield the use of each placeholder, (placeholder, type, function:parameter), if known."""
         return ()
 
     def limits(self, program: str, library: Library | None) -> Mapping[str, Limits]:
-        """Return placeholder -> what its values may be, of those that a library restricts.
+        """Return placeholder -> the limits of its values, for those that a library restricts.
 
         Args:
             program: in token form.
@@ -167,7 +167,7 @@ class ProgramValues(Protocol):
         return {}
 
     def quotes(self, type_: Type, before: str) -> tuple[str, str]:
-        """Return what stands before and after the words of a value; `before` is the program there.
+        """Return the tokens before and after the words of a value; `before` is the program so far.
 
         The types are those that placeholders stand for (`types.slot_type`).
         """
@@ -183,7 +183,7 @@ class ProgramStructure(Protocol):
     """
 
     def tree(self, program: Any, /) -> Any:
-        """Return a program as JSON, with all that it says."""
+        """Return a program as JSON, complete."""
 
     def calls(self, program: Any) -> list[dict[str, Any]] | None:
         """Return the calls, `{name, arguments}`, that a program is; None where it is more.
@@ -232,21 +232,21 @@ class ProgramStructure(Protocol):
 class Language(Protocol):
     """A target language. Programs are opaque to the caller.
 
-    A language is a folder: it says here all that other parts of the package have to know of it, and
-    none of them asks for its name. A class that inherits from this one writes what its language
-    has; methods with a body are right for a language without skills, styles and free order of
-    words, whose library declares no inputs.
+    A language is a folder: its class has all that other parts of the package need to know of it,
+    and none of them asks for its name. A class that inherits from this one defines what its
+    language has; methods with a body are right for a language without skills, styles and free order
+    of words, whose library declares no inputs.
 
     Attributes:
         name: the name given to `--language`.
         has_skills: whether its library is made of folders of skills, else of declarations. With
-            skills, programs can be run on tables of rows, and be said in words of our own.
+            skills, programs can be run on tables of rows, and be described in words of our own.
         library_suffix: how a file of declarations is called, such as ".sexpr"; "" with skills.
         has_bare_words: whether words of a sentence may stand in a program without quotes.
         sorts_any_part: whether any parts may be sorted by their values in the canonical form.
         learns_from_programs: whether `grammar_texts` are whole programs, else constants.
-        sequence: what stands between the token forms of programs that make one; "" if none does.
-        traits: what `TokenForm.traits` may have.
+        sequence: separator between the token forms of programs that make one; "" if there is none.
+        traits: the possible `TokenForm.traits`.
         values: fills, reads and replaces values of programs.
         structure: returns programs as data.
     """
@@ -265,7 +265,7 @@ class Language(Protocol):
 
     @property
     def bodies(self) -> TemplateBodies:
-        """Return what compiles the bodies of templates."""
+        """Return the compiler of template bodies."""
 
     def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> Library:
         """Return the library of files of declarations; that of none where there are no paths.
@@ -296,7 +296,7 @@ class Language(Protocol):
         """Return the program of a token form, or raise GenieError (stage syntax).
 
         With `places` mistakes that `check` finds in it have their place in the file "<tokens>". The
-        library is needed where a style leaves out what it tells.
+        library is needed where a style leaves out types or keywords.
         """
 
     def render(self, program: Any) -> str:
@@ -316,11 +316,11 @@ class Language(Protocol):
         return None
 
     def is_function_name(self, text: str) -> bool:
-        """Tell whether a function of the language may have that name."""
+        """Return whether a function of the language may have that name."""
         return " " not in text
 
     def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
-        """Return what `decoding_grammar` has to know to allow a program in token form.
+        """Return the texts that `decoding_grammar` needs to allow a program in token form.
 
         The words of `utterance` can be copied and need not be known.
         """
@@ -330,7 +330,7 @@ class Language(Protocol):
     ) -> DecodingGrammar:
         """Return which tokens may follow in programs over a library.
 
-        `texts` are what programs hold without copying it from the sentence.
+        `texts` are constants, or programs, that sentences do not contain.
         """
 
 

@@ -1,4 +1,4 @@
-"""What templates need of a target language: bodies compiled, and values for their children."""
+"""The interface between templates and a target language: compiled bodies, values of children."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -10,16 +10,16 @@ from genie_dp.languages.library import Library
 
 
 class Value(Protocol):
-    """A piece of a program made in synthesis: canonical text, and what guards may ask of it.
+    """A piece of a program made in synthesis: canonical text, and attributes that guards can test.
 
     Attributes:
         kind: one of the language's kinds, such as "query".
         text: the canonical token form of the piece.
         functions: functions used, in program order.
-        state: hashable; its attributes are what guards read (`q.is_list`). Equal states behave
+        state: hashable; guards read its attributes (`q.is_list`). Equal states behave
             alike in every template.
         gap: key of the open placeholder that another value may fill, or "".
-        slots: for a leaf, what each of its placeholders fills: (token, type, parameter). Values
+        slots: for a leaf, the use of each of its placeholders: (token, type, parameter). Values
             made of several children leave it empty, for each child knows its own.
     """
 
@@ -51,10 +51,10 @@ class Fragment(Protocol):
     Attributes:
         kind: kind of the result.
         parameters: typed placeholders of the lambda, (name, type) in order.
-        functions: those that the body names itself, in program order; none where that is not told.
+        functions: those that the body names itself, in program order; empty if unknown.
         fills: placeholder -> the function's parameter that its constant fills, where known.
         refused: type mistakes for which `build` returned None -> how often, with places in the
-            body. What `build` returns is well-typed whatever the children are.
+            body. The results of `build` are well-typed whatever the children are.
     """
 
     @property
@@ -79,7 +79,7 @@ class Fragment(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A way to say a value of a type: the words, the value, and the placeholder it uses, if any.
+    """A way to express a value of a type: the words, the value, and its placeholder, if any.
 
     `slot` is the placeholder's stem, such as "NUMBER" of NUMBER_0, or "" for fixed words.
     """
@@ -92,14 +92,14 @@ class Constant:
 class TemplateBodies(Protocol):
     """Compiles the bodies of templates.
 
-    A class that inherits from this one writes what its language has; methods with a body are right
+    A class that inherits from this one defines what its language has; methods with a body are right
     for a language without skills, styles and free order of words.
 
     Attributes:
-        kinds: what a category of templates may stand for, such as "query" or "program".
-        attributes: kind -> what guards may ask of a piece of that kind, the kinds of the built-in
-            categories ("output", "input") included.
-        infers_types: whether a placeholder `$x` of a body has the type of what it fills.
+        kinds: the kinds that a category of templates may have, such as "query" or "program".
+        attributes: kind -> the attributes of its pieces that guards can test, the kinds of the
+            built-in categories ("output", "input") included.
+        infers_types: whether a placeholder `$x` of a body has the type of the input it fills.
     """
 
     kinds: frozenset[str]
@@ -118,10 +118,10 @@ class TemplateBodies(Protocol):
     ) -> Fragment:
         """Compile a template body; `holes` maps the names of children to their kinds.
 
-        With `whole` its results are whole programs, where a language tells these from parts.
-        Functions of `class_name` may stand without it; only where a language `has_skills`. What
-        needs one of the `absent` placeholders or children is left out (G034 where it cannot be).
-        `text` may also be a body that the language's own parser read from a dataset.
+        With `whole` its results are whole programs, where a language distinguishes these from
+        parts. Functions of `class_name` may stand without it; only where a language `has_skills`.
+        Parts that need one of the `absent` placeholders or children are left out (G034 where they
+        cannot be). `text` may also be a body that the language's own parser read from a dataset.
 
         Raises GenieError with spans relative to `text` (line 1, column 1 is its start).
         """
@@ -143,7 +143,7 @@ class TemplateBodies(Protocol):
     def shorten(
         self, text: str, holes: Mapping[str, str], library: Library, *, class_name: str = ""
     ) -> str:
-        """Return a body without what the library tells; as it is where that means another thing.
+        """Return a body without what the library implies; as it is if the meaning would change.
 
         It has no lambda where `infers_types`, and its functions no class that is `class_name`.
         """
@@ -153,7 +153,7 @@ class TemplateBodies(Protocol):
         """Return the type of that name, or raise GenieError."""
 
     def constants(self, type_: Any, library: Library | None = None) -> Iterable[Constant]:
-        """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
+        """Yield the ways to express a constant: one placeholder, or the words of an enum."""
 
     def gaps(
         self, fragment: Fragment, name: str, library: Library | None = None

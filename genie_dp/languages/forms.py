@@ -1,4 +1,4 @@
-"""Programs in token form: what their tokens tell without being parsed."""
+"""Programs in token form: facts about their tokens, without parsing."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -34,8 +34,8 @@ class Compared(NamedTuple):
     """Where a program has a placeholder outside of texts.
 
     Attributes:
-        part: what it belongs to, as `TokenForm.parts` names it.
-        sign: what stands before it, such as ">"; that of a sum is the sign of the sum.
+        part: the part it belongs to, as `TokenForm.parts` names it.
+        sign: the token before it, such as ">"; that of a sum is the sign of the sum.
         is_shifted: whether it is added to something, or taken away.
     """
 
@@ -72,7 +72,7 @@ class TokenForm(ABC):
     @cached_property
     @abstractmethod
     def parts(self) -> frozenset[str]:
-        """What the program has beside its functions, without copied values."""
+        """The parts of the program beside its functions, without copied values."""
 
     @cached_property
     def fixed(self) -> frozenset[str]:
@@ -84,12 +84,12 @@ class TokenForm(ABC):
 
     @cached_property
     def compared(self) -> Mapping[str, Sequence[Compared]] | None:
-        """Where each placeholder stands, texts aside; None if the language cannot tell."""
+        """Where each placeholder stands, texts aside; None if unknown."""
         return None
 
     @cached_property
     def marks(self) -> Collection[str]:
-        """Those of `MARKS` that the program has; all where the language cannot tell."""
+        """Those of `MARKS` that the program has; all if unknown."""
         return MARKS
 
     @cached_property

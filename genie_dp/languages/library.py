@@ -1,4 +1,4 @@
-"""What programs are checked against and templates speak of: functions with their parameters."""
+"""Libraries that programs are checked against: functions with their parameters."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ from genie_dp.languages.units import SHIPPED, Units
 class Parameter:
     """A parameter of a function, its own or inherited; direction as in ParamDecl.
 
-    `value_list` is the name of its list of values (annotation string_values), `unique` says that
-    the value identifies a result. `accepts` names further value lists that may be passed into it.
-    `is_additive` says that a total of it makes sense (annotation additive): sizes, not ratings;
-    None leaves it to the type.
-    `phrases` is what people say of it after the noun that has it: "posted by #"; of an input, after
-    the phrase that calls the function: "in the #". `least` and `most` are the numbers that it is
-    usually between, of measures in the unit of its type (annotations min_number, max_number).
+    `value_list` is the name of its list of values (annotation string_values), `unique` declares
+    that the value identifies a result. `accepts` names further value lists that may be passed into
+    it. `is_additive` declares that a total of it makes sense (annotation additive): sizes, not
+    ratings; None leaves it to the type. `phrases` are its phrases after the noun that has it:
+    "posted by #"; of an input, after the phrase that calls the function: "in the #". `least` and
+    `most` are the numbers that it is usually between, of measures in the unit of its type
+    (annotations min_number, max_number).
     """
 
     name: str
@@ -37,12 +37,12 @@ class Parameter:
 
     @property
     def is_input(self) -> bool:
-        """Tell whether callers give it."""
+        """Return whether callers give it."""
         return self.direction != "out"
 
     @property
     def is_required(self) -> bool:
-        """Tell whether callers must give it."""
+        """Return whether callers must give it."""
         return self.direction == "in req"
 
 
@@ -93,7 +93,7 @@ class Signatures(Protocol):
         """Return the functions of a class, inherited ones included."""
 
     def is_entity_subtype(self, kind: str, other: str) -> bool:
-        """Tell whether every entity of `kind` is one of `other` (reflexive)."""
+        """Return whether every entity of `kind` is one of `other` (reflexive)."""
 
     @property
     def units(self) -> Units:
@@ -106,7 +106,7 @@ class Skipped:
 
     Attributes:
         path: the folder of a skill, or the file of a tool.
-        problems: what is wrong with it.
+        problems: its mistakes.
         name: of a tool, its name.
     """
 
@@ -115,7 +115,7 @@ class Skipped:
     name: str = ""
 
     def lines(self) -> Iterator[str]:
-        """Yield what a person is told."""
+        """Yield the lines of the message."""
         for problem in self.problems:
             yield f"{problem.span}: {problem.message}" if problem.span else problem.message
         source = f"the tool {self.name}" if self.name else str(self.path)
@@ -152,15 +152,15 @@ class NameList:
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Return 1 for each: nothing says that one is likelier."""
+        """Return 1 for each: none is known to be likelier."""
         return (1.0,) * len(self.values)
 
 
 class Library(Protocol):
-    """What every stage may ask of a library, whatever its language.
+    """The questions that every stage may ask of a library, whatever its language.
 
     Languages whose libraries are folders of skills share skills.SkillLibrary, which answers more.
-    Methods with a body are right for declarations that say nothing of their kind.
+    Methods with a body are right for declarations without such facts.
 
     Attributes:
         language: the language whose programs it is for.
@@ -174,20 +174,20 @@ class Library(Protocol):
 
     @property
     def sources(self) -> Mapping[str, str]:
-        """Return file -> text of what was read."""
+        """Return file -> text of the files that were read."""
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """Return what was left out because it is broken."""
+        """Return the parts that were left out because they are broken."""
         return ()
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return what was found on the way and does not stop anything."""
+        """Return the warnings, which do not stop anything."""
         return ()
 
     def functions(self) -> tuple[Signature, ...]:
-        """Return every function that a program may call; none where it tells no parameters."""
+        """Return every function that a program may call; none if it does not declare parameters."""
         return ()
 
     @property
@@ -216,19 +216,19 @@ class Library(Protocol):
         """Return the functions that it declares, as programs name them."""
 
     def is_inherited(self, qualified: str) -> bool:
-        """Tell whether a function is one of another class, called by the name of this one."""
+        """Return whether a function is one of another class, called by the name of this one."""
         return False
 
     def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
-        """Return how people speak of a parameter, by part of speech; empty if nothing says."""
+        """Return the phrases of a parameter, by part of speech; empty if it has none."""
         return {}
 
     def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
-        """Return the ways to say a listed value of a parameter, the usual one first."""
+        """Return the phrases of a listed value of a parameter, the usual one first."""
         return (value,)
 
     def called(self, qualified: str) -> tuple[str, ...]:
-        """Return what its author says of a function in words; nothing where that is its name."""
+        """Return the author's description of a function; nothing where that is its name."""
         return ()
 
 
@@ -245,6 +245,6 @@ def declared_units(signatures: Iterable[Signature]) -> frozenset[str]:
 
 
 def units_in_sentences(library: Library) -> Units:
-    """Return the units that are looked for in sentences that are said to a library."""
+    """Return the units that are read in sentences for a library."""
     measured = {library.units.base(unit) for unit in declared_units(library.functions())}
     return library.units.for_sentences(measured)

@@ -1,4 +1,4 @@
-"""What a library restricts values to beside their type: bounds of numbers, the form of texts."""
+"""Restrictions of values beside their type: bounds of numbers, the form of texts."""
 
 import re
 from dataclasses import dataclass
@@ -16,14 +16,15 @@ _ESCAPED = re.compile(r"\\[^1-9kpPbBGAZzucx]")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What values may be.
+    """The limits of values.
 
     Attributes:
         least, most: of numbers, the bounds; `is_open` of each whether it is not one itself.
         is_whole: of numbers, whether they have no fraction.
-        steps: of numbers, what they are whole multiples of.
+        steps: of numbers, their divisors.
         shortest, longest: of texts, how many characters they have.
-        patterns: of texts, what is found in each, whatever its letters' case: sentences have none.
+        patterns: of texts, patterns found in each, whatever the case of letters: sentences have
+            none.
     """
 
     least: Decimal | None = None
@@ -37,7 +38,7 @@ class Limits:
     patterns: tuple[str, ...] = ()
 
     def __and__(self, other: "Limits") -> "Limits":
-        """Return what holds for both.
+        """Return the limits that hold for both.
 
         >>> hundred, ten = Limits(most=Decimal(100)), Limits(most=Decimal(10), is_most_open=True)
         >>> hundred & ten == ten
@@ -62,18 +63,18 @@ class Limits:
 
     @property
     def is_of_texts(self) -> bool:
-        """Tell whether any text is none of them."""
+        """Return whether any text is none of them."""
         return bool(self.shortest or self.longest is not None or self.patterns)
 
     def in_bounds(self, number: Decimal) -> bool:
-        """Tell whether a number is within the bounds."""
+        """Return whether a number is within the bounds."""
         least, most = self.least, self.most
         if least is not None and (number < least or (self.is_least_open and number == least)):
             return False
         return most is None or number < most or (number == most and not self.is_most_open)
 
     def allows_number(self, number: Decimal) -> bool:
-        """Tell whether a number may be a value.
+        """Return whether a number may be a value.
 
         >>> Limits(Decimal(5), Decimal(30), steps=(Decimal("0.5"),)).allows_number(Decimal("7.5"))
         True
@@ -84,7 +85,7 @@ class Limits:
         return self.in_bounds(number) and all(exact % Fraction(step) == 0 for step in self.steps)
 
     def allows_text(self, text: str) -> bool:
-        """Tell whether a text may be a value.
+        """Return whether a text may be a value.
 
         >>> limits = Limits(longest=5, patterns=("^[A-Z]+$",))
         >>> [limits.allows_text(text) for text in ("lhr", "l7", "london")]
@@ -107,7 +108,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def is_simple(pattern: str) -> bool:
-    r"""Tell whether a regular expression means the same to all who read it, and ends soon.
+    r"""Return whether a regular expression means the same to all who read it, and ends soon.
 
     >>> is_simple(r"^[A-Z]{3}-\d+$"), is_simple("(a+)+$"), is_simple("(?=b)"), is_simple("[")
     (True, False, False, False)

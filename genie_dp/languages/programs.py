@@ -1,4 +1,4 @@
-"""Programs of lines and rows: mistakes with their places, functions, and what is no free text."""
+"""Programs of lines and rows: mistakes with their places, functions, and outlines without texts."""
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator
@@ -36,7 +36,7 @@ def check_types(program: Any, language: Language, library: Any) -> Any:
 def answer_lines(
     lines: Iterable[bytes], answer: Callable[[str, str], Answer], file: str
 ) -> Iterator[Answer]:
-    """Yield what is said of the program of each line; empty lines and `//` are left out.
+    """Yield the answer for the program of each line; empty lines and `//` are left out.
 
     Args:
         lines: of the file.
@@ -76,15 +76,15 @@ Told = TypeVar("Told")
 
 
 class ByOutline(Generic[Told]):
-    """What is worked out of programs, once for all that differ in nothing but their texts."""
+    """Results computed once for all programs that differ in nothing but their texts."""
 
     def __init__(self, language: Language, work: Callable[[str], tuple[str, Told]]):
-        """Keep how it is done: from a token form to another one, and to what no text changes."""
+        """Keep a function from a token form to another one and to a result that no text changes."""
         self._form = language.form
         self._work = lru_cache(maxsize=_MOST_OUTLINES)(work)
 
     def __call__(self, program: str) -> tuple[str, Told]:
-        """Return both for a program in token form; what `work` raises is raised."""
+        """Return both for a program in token form; exceptions of `work` pass through."""
         outline, texts = self._form(program).outline
         result, rest = self._work(outline)
         # Most programs are as they should be.

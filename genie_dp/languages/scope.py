@@ -1,4 +1,4 @@
-"""What no program stands for: a token that says so, and a grammar of what may be written."""
+"""Sentences outside of all programs: a token for them, and a grammar of the possible programs."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ OUT_OF_SCOPE = "out_of_scope"
 class ScopedGrammar:
     """Those programs of a grammar that begin as rows do, and OUT_OF_SCOPE alone if rows have it.
 
-    A parser whose rows have no access policy, say, never writes one.
+    A parser whose rows have no access policy, for example, never writes one.
 
     Attributes:
         grammar: of all programs.

@@ -1,4 +1,4 @@
-"""What the text forms of languages have in common: places, words between quotes, order of parts."""
+"""Common parts of the text forms of languages: places, words between quotes, order of parts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ def unescape_word(token: str) -> str:
 
 
 def sort_key(text: str) -> str:
-    """Return what unordered parts are sorted by: tokens, then placeholders by their numbers.
+    """Return the sort key of unordered parts: tokens, then placeholders by their numbers.
 
     >>> sorted(["( N NUMBER_10 )", "( N NUMBER_9 )", "( N THREE )"], key=sort_key)
     ['( N THREE )', '( N NUMBER_9 )', '( N NUMBER_10 )']

@@ -77,7 +77,7 @@ BASICS: dict[str, Basic] = {
 
 
 def is_number(type_: Type) -> bool:
-    """Tell whether values of a type are more or less: numbers, measures, money.
+    """Return whether values of a type are ordered: numbers, measures, money.
 
     >>> is_number(Measure("C")), is_number(STRING)
     (True, False)
@@ -118,9 +118,9 @@ _TYPES_BY_STEM: dict[str, Type] = {stem: t for t, stem in _BASIC_STEMS.items()} 
 
 
 def slot_stem(type_: Type, units: Units = SHIPPED) -> str | None:
-    """Return the stem of the placeholder for a type; None where people cannot say a constant.
+    """Return the stem of the placeholder for a type; None where a constant has no words.
 
-    Durations are DURATION, other measures MEASURE with their base unit. Pictures cannot be said;
+    Durations are DURATION, other measures MEASURE with their base unit. Pictures have no words;
     enums and booleans are words; an array's constants are those of its element.
 
     Args:
@@ -146,7 +146,7 @@ def slot_stem(type_: Type, units: Units = SHIPPED) -> str | None:
 
 
 def is_place_number(text: str) -> bool:
-    """Tell whether a text numbers a placeholder: each number has one spelling.
+    """Return whether a text numbers a placeholder: each number has one spelling.
 
     >>> [text for text in ("0", "12", "01", "", "²") if is_place_number(text)]
     ['0', '12']
@@ -155,7 +155,7 @@ def is_place_number(text: str) -> bool:
 
 
 def is_slot(token: str) -> bool:
-    """Tell whether a token is a placeholder."""
+    """Return whether a token is a placeholder."""
     return slot_type(token) is not None
 
 

@@ -1,4 +1,4 @@
-"""Units of measure: what each is of its base unit, and how people name and write it.
+"""Units of measure: their factors to base units, and their names and signs.
 
 SHIPPED are those of `units.tsv`, which every library knows, with their English words; `unit`
 declarations of skills add to them, for that library alone (`Library.units`).
@@ -19,10 +19,10 @@ class Unit:
 
     Attributes:
         name: as programs have it.
-        base: the unit that stands for what is measured; a base unit is its own.
+        base: the unit of the same dimension that is the base; a base unit is its own.
         factor: how many of the base one of it is.
-        zero: what stands at zero of it, in the base unit.
-        words: what people call it: one, several, and other words for several.
+        zero: the value of the base unit at zero of it.
+        words: its names: singular, plural, and other plurals.
         signs: how it is written after digits, in lower case.
         low, high: how many of it people name.
         is_classic: whether ThingTalk 1.x has it.
@@ -50,12 +50,12 @@ class Unit:
 
     @property
     def singular(self) -> str:
-        """Return what one of it is called."""
+        """Return its name in the singular."""
         return self.words[0]
 
     @property
     def plural(self) -> str:
-        """Return what several of it are called."""
+        """Return its name in the plural."""
         return self.words[min(1, len(self.words) - 1)]
 
 
@@ -65,7 +65,7 @@ class Units:
 
     Attributes:
         by_name: name -> the unit, in the order in which they are listed.
-        dimensions: what is measured, such as "mass" -> its base unit.
+        dimensions: dimension, such as "mass" -> its base unit.
     """
 
     by_name: Mapping[str, Unit]
@@ -95,7 +95,7 @@ class Units:
         return name if unit is None else unit.base
 
     def is_same_base(self, name: str, other: str) -> bool:
-        """Tell whether two units measure the same thing.
+        """Return whether two units measure the same thing.
 
         >>> SHIPPED.is_same_base("ft", "km"), SHIPPED.is_same_base("ft", "kg")
         (True, False)
@@ -161,10 +161,10 @@ class Units:
         """Return the units that are looked for in sentences of a library.
 
         "2 cups" are a volume to an assistant that measures volumes, else two things. Lengths, times
-        and other things that assistants of every sort are told are read always.
+        and other units of commands to assistants of every sort are read always.
 
         Args:
-            measured: the bases of what the library measures.
+            measured: the bases of the units of the library.
         """
         read = ALWAYS_READ | set(measured)
         if "deg" in measured and "C" not in measured:

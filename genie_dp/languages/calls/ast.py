@@ -1,7 +1,7 @@
 """The syntax tree of programs that are calls of tools.
 
 A program is a sequence of steps. The calls of a step do not depend on each other; a call may use
-the results of calls of earlier steps. Spans say where a node stood; they are not compared.
+the results of calls of earlier steps. Spans are places in the text; they are not compared.
 """
 
 import re
@@ -185,7 +185,7 @@ def values_of(program: Program) -> Iterator[Value]:
 
 
 def change(value: Value, to: Callable[[Value], Value]) -> Value:
-    """Return a value with what `to` gives for each part that holds no others."""
+    """Return a value with each part that holds no others replaced by `to`."""
     match value:
         case Array(items):
             return replace(value, items=tuple([change(item, to) for item in items]))
@@ -197,19 +197,19 @@ def change(value: Value, to: Callable[[Value], Value]) -> Value:
 
 
 def map_calls(program: Program, to: Callable[[Call], Call]) -> Program:
-    """Return a program with what `to` gives for each call."""
+    """Return a program with each call replaced by `to`."""
     steps = [[to(c) if isinstance(c, Call) else c for c in step] for step in program.steps]
     return Program(tuple(map(tuple, steps)))
 
 
 def change_arguments(call: Call, to: Callable[[Value], Value]) -> Call:
-    """Return a call with what `to` gives for each value that holds no others."""
+    """Return a call with each value that holds no others replaced by `to`."""
     changed = [replace(part, value=change(part.value, to)) for part in call.arguments]
     return replace(call, arguments=tuple(changed))
 
 
 def change_values(program: Program, to: Callable[[Value], Value]) -> Program:
-    """Return a program with what `to` gives for each value that holds no others."""
+    """Return a program with each value that holds no others replaced by `to`."""
     return map_calls(program, lambda call: change_arguments(call, to))
 
 
@@ -228,17 +228,17 @@ _FLAGS = {"true": True, "false": False, "null": None}
 
 
 def flag_of(word: str) -> Flag | None:
-    """Return what true, false and null stand for; None for other words."""
+    """Return the value of true, false and null; None for other words."""
     return Flag(_FLAGS[word]) if word in _FLAGS else None
 
 
 def is_bare_name(name: str) -> bool:
-    """Tell whether a tool or an argument can be named without quotes."""
+    """Return whether a tool or an argument can be named without quotes."""
     return _BARE_NAME.fullmatch(name) is not None
 
 
 def is_bare_symbol(name: str) -> bool:
-    """Tell whether a listed value can be written without quotes.
+    """Return whether a listed value can be written without quotes.
 
     >>> [is_bare_symbol(name) for name in ("heat", "very hot", "true", "NUMBER_0", "2")]
     [True, False, False, False, False]

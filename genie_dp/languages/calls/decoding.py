@@ -1,8 +1,8 @@
 """Which tokens may follow in calls: tools and their arguments, values that fit their types.
 
 Arguments come in the order of their names. Texts and names are spans of the sentence, or known
-ones; numbers are those of the sentence, or known ones. Of either only what keeps the limits of its
-type is written. `$?` may stand for any value, so that every prefix can be completed.
+ones; numbers are those of the sentence, or known ones. Either must be within the limits of its
+type. `$?` may stand for any value, so that every prefix can be completed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -141,7 +141,7 @@ class CallsGrammar:
         return self._language.vocabulary()
 
     def begin(self, sentence: Sequence[str]) -> AutomatonState:
-        """Return the empty prefix for a sentence; its tokens are what may be copied."""
+        """Return the empty prefix for a sentence, whose tokens may be copied."""
         start = self._automaton.make(_begin, self._language, (), ())
         return self._automaton.begin((start,), CopySentence(sentence, is_plain))
 
@@ -173,7 +173,7 @@ class _KnownConstants:
 
     Attributes:
         texts: the tree of texts; of names, by kind.
-        plain: texts, as they are written in programs -> what they are.
+        plain: texts, as they are written in programs -> their values.
         paths: tool -> paths into its results.
     """
 
@@ -217,7 +217,7 @@ class _KnownConstants:
 
 
 class _CallsLanguage:
-    """What the frames share."""
+    """The state that the frames share."""
 
     def __init__(
         self,
@@ -270,7 +270,7 @@ class _CallsLanguage:
                 pass
 
     def paths(self, tool: str) -> tuple[tuple[str, ValueType | None], ...]:
-        """Return the paths into the result of a tool, with what is there."""
+        """Return the paths into the result of a tool, each with the type at its end."""
         if tool not in self._paths:
             paths_of_tool = dict(self._find_paths(tool))
             self._paths[tool] = tuple(paths_of_tool.items())
@@ -333,7 +333,7 @@ def _declared_paths(type_: ValueType | None, depth: int, before: str = "") -> li
 
 
 def takes_words(type_: ValueType) -> bool:
-    """Tell whether words of a sentence may be a value: texts and names; not addresses or dates."""
+    """Return whether words of a sentence may be a value: texts and names, no addresses or dates."""
     match type_.type:
         case ty.STRING | ty.ANY:
             return type_.sort in ("text", "any")
@@ -354,7 +354,7 @@ def _begin(language: _CallsLanguage, earlier: tuple[str, ...], now: tuple[str, .
     """Return the beginning of a call.
 
     Args:
-        language: what the frames share.
+        language: the shared state of the frames.
         earlier: the tools of earlier steps.
         now: those of this one.
     """
@@ -375,7 +375,7 @@ def _count_required(tool: Tool) -> int:
 
 
 def _after(language: _CallsLanguage, earlier: tuple[str, ...], now: tuple[str, ...]) -> Choice:
-    """Return what follows a call: the end, a call beside it, or the next step."""
+    """Return the frame after a call: the end, a call beside it, or the next step."""
     is_full = len(earlier) + len(now) >= language.limits.calls
 
     def following(token: str, _: CopySentence) -> Sequence[Frame]:
@@ -417,7 +417,7 @@ def _fields(
 def _value(
     language: _CallsLanguage, type_: ValueType, earlier: tuple[str, ...], sentence: CopySentence
 ) -> Frame:
-    """Return a value; one of the sentence where that tells whether it may be a text."""
+    """Return the frame of a value; one of the sentence, if it decides whether a text may come."""
     quote = _quote(language, type_, sentence)
     if quote is None:
         return language.automaton.make(_choose_value, language, type_, earlier)
@@ -433,11 +433,11 @@ def _choose_value(
     """Return a value of a type.
 
     Args:
-        language: what the frames share.
+        language: the shared state of the frames.
         type_: the type.
         earlier: the tools of earlier steps.
         quote: the quote, if a text of the sentence keeps the limits of the type; None where the
-            type tells.
+            type implies.
     """
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
@@ -471,7 +471,7 @@ def _is_value(word: str, type_: ValueType) -> bool:
 def _quote(
     language: _CallsLanguage, type_: ValueType, sentence: CopySentence
 ) -> frozenset[str] | None:
-    """Return the quote, if a text may begin, where the sentence tells; None where it does not."""
+    """Return the quote, if a text may begin, where the sentence decides that; None elsewhere."""
     if '"' in language.fixed_words(type_):
         return None
     if not any(option.limits.is_of_texts for option in type_.options or (type_,)):
@@ -504,7 +504,7 @@ def begin_value(
     token: str,
     sentence: CopySentence,
 ) -> tuple[Frame, ...]:
-    """Return what follows the first token of a value."""
+    """Return the frame after the first token of a value."""
     if token not in ("[", "{", '"'):
         return ()
     option = _option_of(type_, token, language.known)

@@ -63,12 +63,12 @@ class CallsForm(TokenForm):
 
     @cached_property
     def values(self) -> Sequence[str]:
-        """Placeholders and the words of texts; people say listed values in other words."""
+        """Placeholders and the words of texts; listed values are expressed in other words."""
         return [x.token for x in self.placed if x.is_text or is_slot(x.token)]
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """Each argument with its tool, and with what is listed or a sign beside it."""
+        """Each argument with its tool, and with the listed value or sign beside it."""
         parts = set()
         for token, tool, argument, is_text, _ in self.placed:
             if is_text or is_slot(token) or (token.endswith("(") and len(token) > 1):

@@ -58,7 +58,7 @@ PROGRAM, VALUE = "program", "value"
 
 @dataclass(frozen=True, slots=True)
 class FragmentState:
-    """What guards may ask of a piece.
+    """The attributes of a piece that guards can test.
 
     Attributes:
         function: the tool of a single call, else "".
@@ -122,7 +122,7 @@ class CallsValue:
 
 
 class SingleValue:
-    """A value (languages/base.py, Value): a constant, or what a body makes of some."""
+    """A value (languages/bodies.py, Value): a constant, or made of some by a body."""
 
     __slots__ = ("functions", "gap", "kind", "node", "slots", "state", "stems", "text")
 
@@ -333,7 +333,7 @@ class _CallsCompiler:
 
     Attributes:
         holes: child -> kind; placeholders of a lambda are values.
-        types: placeholder -> type: those of the lambda, then those that are told by their places.
+        types: placeholder -> type: those of the lambda, then those that their places imply.
         used: placeholder -> where it stands.
     """
 
@@ -347,7 +347,7 @@ class _CallsCompiler:
     refused: Counter[Problem] = field(default_factory=Counter)
 
     def program(self, tree: ast.Program) -> tuple[str, Callable[[Children], Any]]:
-        """Return the kind of calls, which is that of a child alone, and what makes them."""
+        """Return the kind of calls, that of a child alone, and the function that makes them."""
         first = tree.steps[0][0]
         if len(tree.steps) == 1 and len(tree.steps[0]) == 1 and isinstance(first, ast.Hole):
             name = first.name
@@ -411,7 +411,7 @@ class _CallsCompiler:
         return _unless(plan, _left_out(parameter))
 
     def results(self, call: ast.Call, tool: Tool) -> Callable[[tuple[str, ...]], bool]:
-        """Return what tells whether a call cannot take the results that it takes, and says so."""
+        """Return a check that reports a call that cannot take the results that it is given."""
         problems: dict[tuple[str, ...], Problem | None] = {}
 
         def is_refused(earlier: tuple[str, ...]) -> bool:
@@ -428,7 +428,7 @@ class _CallsCompiler:
     # ---------------------------------------------------------------------------- values
 
     def single(self, value: ast.Value) -> Callable[[Children], Any]:
-        """Return what makes a value alone; its type is told where it is given to a tool."""
+        """Return the function that makes a value alone; the tool that takes it decides its type."""
         for part in ast.walk(value):
             if isinstance(part, ast.Hole):
                 self.used.setdefault(part.name, part.span)
@@ -481,7 +481,7 @@ class _CallsCompiler:
     def plan_untyped(
         self, value: ast.Value, type_: ValueType | None, name: str, owner: str
     ) -> ValuePlan:
-        """Return a plan for a value with holes whose type says nothing of its parts."""
+        """Return a plan for a value with holes whose type does not describe its parts."""
         for part in ast.walk(value):
             if isinstance(part, ast.Hole):
                 self.hole(part, None, name, owner)
@@ -518,7 +518,7 @@ class _CallsCompiler:
     def fitting(
         self, type_: ValueType | None, name: str, span: Any
     ) -> Callable[[ast.Value], "str | None"]:
-        """Return what gives the tokens of a value that fits a type; None for others."""
+        """Return a function to the tokens of a value that fits a type; None for others."""
         texts: dict[ast.Value, str | None] = {}
 
         def fit_value(node: ast.Value) -> str | None:
@@ -546,7 +546,7 @@ def _node(part: ast.Value, children: Children) -> ast.Value:
 
 
 def _left_out(declared: Field | None) -> frozenset[str]:
-    """Return the tokens of values that mean what leaving a parameter out means."""
+    """Return the tokens of values that mean the same as leaving a parameter out."""
     if declared is None or declared.is_required:
         return frozenset()
     default = frozenset() if declared.default is None else {value_tokens(declared.default)}
@@ -579,7 +579,7 @@ def _plan_brackets(opening: str, parts: Sequence[tuple[str, ValuePlan]], closing
 
 
 def _find_spoken_type(type_: ValueType) -> ty.Type | None:
-    """Return the type whose constants people say for a parameter; None where there are none."""
+    """Return the type whose constants express a parameter; None if there are none."""
     if type_.sort == "union":
         options = map(_find_spoken_type, type_.options)
         return next((spoken for spoken in options if spoken is not None), None)
@@ -601,7 +601,7 @@ class _StepPart:
 def _join_parts(
     plans: Sequence[Sequence[_StepPart]], refused: Counter[Problem], span: Any
 ) -> Callable[[Children], "CallsValue | None"]:
-    """Return what puts calls and children of calls together."""
+    """Return the function that joins calls and children of calls."""
     apart = Problem(
         "Z045", "calls in sequence cannot stand beside others", span,
         "let & join single steps: (a => b) & c says nothing of when c is called",

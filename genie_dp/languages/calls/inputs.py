@@ -17,7 +17,7 @@ from genie_dp.languages.types import is_slot
 
 
 def missing_inputs(program: ast.Program, library: ToolLibrary | None) -> tuple[MissingInput, ...]:
-    """Return what is still to be asked for, in program order: arguments left out, and `$?`."""
+    """Return the missing inputs, in program order: arguments left out, and `$?`."""
     return tuple(_missing_inputs(program, (library or NONE).tools))
 
 
@@ -41,7 +41,7 @@ _LONGEST_NOTE = 80
 
 
 def _question(name: str, parameter: Field | None) -> str:
-    """Return what asks for a parameter: its description where that asks, else its name.
+    """Return the question for a parameter: its description where that asks, else its name.
 
     >>> from genie_dp.languages.calls.library import ANYTHING
     >>> _question("roomName", Field("roomName", ANYTHING, description="The room. Not a floor."))
@@ -68,7 +68,7 @@ def _question(name: str, parameter: Field | None) -> str:
 def give_input(
     program: ast.Program, missing: MissingInput, constant: str, library: ToolLibrary | None = None
 ) -> ast.Program:
-    """Return a program with a value for what it lacks: for the first `$?` of an argument.
+    """Return a program with a value for its missing input: for the first `$?` of an argument.
 
     A list that is lacking becomes one of this value.
     """

@@ -58,7 +58,7 @@ class Calls(base.Language):
         return CallsComparison(unordered)
 
     def is_function_name(self, text: str) -> bool:
-        """Tell whether a tool may be called so: any text that is not blank."""
+        """Return whether a tool may have the name: any text that is not blank."""
         return bool(text.strip())
 
     def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
@@ -81,7 +81,7 @@ class CallsComparison:
     unordered: bool = False
 
     def view(self, program: ast.Program, library: Any) -> ProgramView:
-        """Return what is compared of a program."""
+        """Return the compared parts of a program."""
         whole = typecheck.canonical(program, library)
         functions = list_counted(Counter(call.name for call in ast.calls_of(whole)))
         arguments = Counter(

@@ -24,7 +24,7 @@ class Field:
     """A part of an object, or a parameter of a tool.
 
     Attributes:
-        default: what leaving it out means; None where nothing is said.
+        default: the value when it is left out; None if unknown.
         examples: values that people use, as texts.
     """
 
@@ -38,13 +38,13 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """What values a schema allows.
+    """The values that a schema allows.
 
     Attributes:
-        sort: what they are; an "any" is anything, a "union" one of `options`.
-        type: the same as all languages know it: what placeholder stands for one.
+        sort: the sort of the values; an "any" is anything, a "union" one of `options`.
+        type: the type in terms that all languages know, which decides the placeholder.
         is_nullable: whether null is one.
-        limits: of numbers and texts, what restricts them.
+        limits: restrictions of numbers and texts.
         values: of an enum, its values.
         item: of an array, the type of its items; and how many there may be.
         fields: of an object, by name; `others` is the type of further ones, None where there are
@@ -119,10 +119,10 @@ class Tool:
     Attributes:
         parameters: sorted by name.
         others: the type of parameters beside those; None where there are none.
-        result: the type of what it gives; None where nothing is said.
+        result: the type of its result; None if unknown.
         is_query: whether it changes nothing (`readOnlyHint` of MCP).
         schema: the JSON Schema of its parameters, as it was given, that stands alone.
-        result_schema: the same of what it gives; empty where it has mistakes.
+        result_schema: the same of its result; empty where it has mistakes.
     """
 
     name: str
@@ -147,7 +147,7 @@ class ToolLibrary(Library):
         tools: name -> tool, in the order of the files.
         value_lists: kind of names, or `tool:parameter` -> its values.
         entity_types: kinds of names (`x-entity`) -> those that are known.
-        warnings: what of the schemas is not checked.
+        warnings: keywords of the schemas that are not checked.
         skipped: tools with mistakes, where these may be left out.
     """
 
@@ -217,18 +217,18 @@ class ToolLibrary(Library):
         return (value_words(names).get(value) or words_of(value) or value,)
 
     def called(self, qualified: str) -> tuple[str, ...]:
-        """Return what the description says of a tool."""
+        """Return the description of a tool."""
         tool = self.tools.get(qualified)
         return (tool.description,) if tool and tool.description else ()
 
     @property
     def has_limits(self) -> bool:
-        """Tell whether any parameter has values that are restricted beside their type."""
+        """Return whether any parameter has values that are restricted beside their type."""
         return _has_limits(self)
 
     @property
     def reads_values(self) -> bool:
-        """Tell whether a parameter holds texts, numbers, dates, names or others that are read."""
+        """Return whether a parameter holds texts, numbers, dates, names or others that are read."""
         return any(_is_read(p.type) for tool in self.tools.values() for p in tool.parameters)
 
     def __repr__(self) -> str:
@@ -307,7 +307,7 @@ def _listed_names(type_: ValueType) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def value_words(names: tuple[str, ...]) -> Mapping[str, str]:
-    """Return listed values in words; two that differ by case or signs alone are said apart.
+    """Return listed values in words, different for two that differ by case or signs alone.
 
     >>> value_words(("on", "ON", "M", "m", "1.5", "*"))
     {'on': 'on', 'ON': 'upper case on', 'M': 'capital m', 'm': 'm', '1.5': '1.5', '*': ''}

@@ -51,7 +51,7 @@ def _type_of(value: ast.Value) -> ty.Type | None:
 def fill(program: ast.Program, values: Mapping[str, tuple[str, str]]) -> ast.Program:
     """Return a program with values in the place of its placeholders (base.Language.fill).
 
-    Inside of a text a value is the words that it was said in.
+    Inside of a text a value is the words that expressed it.
     """
 
     def fill_value(value: ast.Value) -> ast.Value:
@@ -70,7 +70,7 @@ def fill(program: ast.Program, values: Mapping[str, tuple[str, str]]) -> ast.Pro
 
 
 def map_names(program: ast.Program, find: Callable[[str, str], str]) -> ast.Program:
-    """Return a program with what `find(kind, words)` gives for each name."""
+    """Return a program with each name replaced by `find(kind, words)`."""
 
     def map_value(value: ast.Value) -> ast.Value:
         if isinstance(value, ast.Name) and not value.kind.startswith("tt:"):
@@ -81,7 +81,7 @@ def map_names(program: ast.Program, find: Callable[[str, str], str]) -> ast.Prog
 
 
 def uses(program: ast.Program, library: Any = None) -> Iterator[tuple[str, str, str]]:
-    """Yield (placeholder, type, tool:parameter) for what placeholders fill, in program order."""
+    """Yield the use of each placeholder, (placeholder, type, tool:parameter), in program order."""
     for call in ast.calls_of(program):
         for argument in call.arguments:
             for part in ast.walk(argument.value):
@@ -99,7 +99,7 @@ class CallsValues(ProgramValues):
     uses = staticmethod(uses)
 
     def reads_values(self, library: Any) -> bool:
-        """Tell whether a parameter holds texts, numbers, dates, names and the like."""
+        """Return whether a parameter holds texts, numbers, dates, names and the like."""
         return (library or NONE).reads_values
 
     def placeholders(self, program: ast.Program) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class CallsValues(ProgramValues):
         return tuple(dict.fromkeys(filter(ty.is_slot, tokens(program).split(" "))))
 
     def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
-        """Return what values of placeholders may be, where the schemas of tools restrict them."""
+        """Return the limits of values of placeholders, where the schemas of tools restrict them."""
         if not isinstance(library, ToolLibrary) or not library.has_limits:
             return {}
         limits_of_tokens: dict[str, Limits] = {}

@@ -1,6 +1,6 @@
 """JSON Schema: types of values read from that of tools, and that of programs.
 
-What restricts values further (`uniqueItems` and the like) is kept in the schema that tools are
+Further restrictions of values (`uniqueItems` and the like) are kept in the schema that tools are
 shown, and not checked. Each such keyword is a warning, so that nothing is lost unseen.
 """
 
@@ -64,7 +64,8 @@ class SchemaReader:
     """Reads the schemas of one tool.
 
     Attributes:
-        root: what a `$ref` such as "#/$defs/Room" is looked up in, the nearest first.
+        root: the documents in which a `$ref` such as "#/$defs/Room" is looked up, the nearest
+            first.
         report: takes a code, a message, where, a hint and a severity.
     """
 
@@ -76,7 +77,7 @@ class SchemaReader:
     unchecked: dict[str, Path] = field(default_factory=dict)
 
     def read(self, schema: Any, path: Path, depth: int = 0) -> ValueType:
-        """Return the type of a schema; its mistakes are reported, and what they stand for is any.
+        """Return the type of a schema; its mistakes are reported, and wrong parts become "any".
 
         Args:
             schema: the JSON.
@@ -102,7 +103,7 @@ class SchemaReader:
         return replace(type_, is_nullable=True) if schema.get("nullable") is True else type_
 
     def _is_too_large(self, path: Path, depth: int) -> bool:
-        """Tell whether a schema is, which is reported once."""
+        """Return whether a value is a schema, and report once if it is not."""
         if self.parts <= MOST_PARTS and depth <= DEEPEST:
             return False
         if not self.is_refused:
@@ -113,7 +114,7 @@ class SchemaReader:
         return True
 
     def write_out(self, schema: Any) -> Any:
-        """Return a schema that was read without mistakes, with what it refers to in the place."""
+        """Return a schema without mistakes, its references replaced by their targets."""
         if isinstance(schema, list):
             return [self.write_out(part) for part in schema]
         if not isinstance(schema, Mapping):
@@ -165,7 +166,7 @@ class SchemaReader:
         return None
 
     def _all_of(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
-        """Return what is in all parts: their keywords side by side, fields together."""
+        """Return the intersection of all parts: their keywords side by side, fields together."""
         parts = [({k: v for k, v in schema.items() if k != "allOf"}, path)]
         schemas = schema["allOf"]
         if not isinstance(schemas, list):
@@ -187,7 +188,7 @@ class SchemaReader:
     def _read_together(
         self, parts: Sequence[Mapping[str, Any]], path: Path, depth: int
     ) -> ValueType:
-        """Return what is in all of some schemas, none of which is a reference."""
+        """Return the intersection of some schemas, none of which is a reference."""
         merged: dict[str, Any] = {}
         for part in parts:
             for name, value in part.items():
@@ -461,7 +462,7 @@ _ENTITY_HINT = 'write letters, digits, "_", ":", "." or "-", such as "room"'
 
 
 def look_up(document: Any, ref: str) -> tuple[Path, Any] | None:
-    """Return what a reference such as "#/$defs/Room" names, and its path; None if there is nothing.
+    """Return the target of a reference such as "#/$defs/Room", and its path; None if there is none.
 
     >>> look_up({"$defs": {"my room": 1}}, "#/$defs/my%20room")
     (('$defs', 'my room'), 1)

@@ -289,7 +289,7 @@ def _no_calls(message: str, value: ast.Value | ast.Argument) -> GenieError:
 
 
 def tree(program: ast.Program) -> Json:
-    """Return a program as JSON with all that it says: kinds of values too.
+    """Return a complete program as JSON, with the kinds of values.
 
     >>> from genie_dp.languages.calls.text import parse
     >>> tree(parse("light(mode = night)"))["steps"][0][0]["arguments"]["mode"]

@@ -67,10 +67,10 @@ def parse_body(
     """Return the calls or the one value of a template body.
 
     Args:
-        text: the body; what is before it in `whole` is white space.
+        text: the body; before it `whole` has white space only.
         holes: names that are children.
         file: its name in mistakes.
-        whole: what mistakes show.
+        whole: the text that mistakes show.
     """
     places = Places(whole, file)
     reader = _CallsReader(_lexemes_of_text(text, places), places, _TEXT, holes=frozenset(holes))
@@ -153,11 +153,11 @@ def _lexemes_of_tokens(text: str, places: Places) -> list[Lexeme]:
 
 
 class _Form(NamedTuple):
-    """What is expected in one form, with hints, and the codes of mistakes.
+    """The expected tokens of one form, with hints, and the codes of mistakes.
 
     Attributes:
         nothing, at_end, wrong: codes where there is nothing, at the end, and before it.
-        comma: what stands between arguments and items.
+        comma: the separator of arguments and items.
     """
 
     nothing: str
@@ -279,7 +279,7 @@ class _CallsReader:
     # ---------------------------------------------------------------------------- values
 
     def is_value(self) -> bool:
-        """Tell whether a body is a value: no call, and no child alone, which may be a program."""
+        """Return whether a body is a value: no call, and no child alone, which may be a program."""
         (kind, word, _, _), second = self.lexemes[0], self.lexemes[min(1, len(self.lexemes) - 1)]
         is_called = second[:2] == ("sign", "(")
         if kind == "text":

@@ -9,7 +9,7 @@ _Call = TypeVar("_Call")
 
 
 def key_of(call: str, stems: Mapping[str, str] | None = None) -> str:
-    """Return what calls in parallel are sorted by.
+    """Return the sort key of calls in parallel.
 
     Args:
         call: its tokens.
@@ -50,7 +50,7 @@ def sort_steps(
     Args:
         steps: calls, as trees or tokens.
         place: numbers the calls anew that a call refers to.
-        key: what calls are sorted by.
+        key: the sort key of calls.
 
     >>> sort_steps([["b( )", "a( )"], ["c( x= $1 y= $2 )"]], number_results, key_of)
     (('a( )', 'b( )'), ('c( x= $2 y= $1 )',))

@@ -51,8 +51,8 @@ def read_document(
     """Return the tools of a document that was made of another.
 
     Args:
-        document: what a file of tools would hold.
-        texts: what it was made of, to show mistakes in.
+        document: the content of an equivalent file of tools.
+        texts: its source texts, to show mistakes in.
         find: gives the places of mistakes.
         skip_broken: whether tools with mistakes are left out.
     """
@@ -111,7 +111,7 @@ class _ToolsReader:
     def _warn(
         self, code: str, message: str, path: js.Path, hint: str | None = None, severity: str = ""
     ) -> None:
-        """Keep a mistake in what a tool gives: programs do not hang on it."""
+        """Keep a mistake in the result of a tool: programs do not depend on it."""
         self.report("Z027", message, path, hint, "warning")
 
     def library(
@@ -285,7 +285,7 @@ def _nowhere(path: js.Path) -> tuple[js.Path, Span | None]:
 
 
 def _is_bare(shape: Json) -> bool:
-    """Tell whether an object holds parameters by name, without the schema around them."""
+    """Return whether an object holds parameters by name, without the schema around them."""
     return (
         bool(shape)
         and all(isinstance(part, Mapping) for part in shape.values())

@@ -1,4 +1,4 @@
-"""Types of calls: what does not fit a library, and the one form of what does."""
+"""Types of calls: type mistakes against a library, and the canonical form of well-typed calls."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ _LONGEST = 60
 
 
 def check(program: ast.Program, library: Any) -> list[Problem]:
-    """Return what does not fit the tools, in text order (Z031 to Z037); nothing without a library.
+    """Return the type mistakes, in text order (Z031 to Z037); nothing without a library.
 
     A required argument that is left out is no mistake: it is still to be asked for.
     """
@@ -44,13 +44,13 @@ def _check(program: ast.Program, library: ToolLibrary) -> Iterator[Problem]:
 
 
 class Results:
-    """What the calls of earlier steps give."""
+    """The results of the calls of earlier steps."""
 
     def __init__(self, library: ToolLibrary, earlier: Sequence[str]):
         self.library, self.earlier = library, tuple(earlier)
 
     def find(self, value: ast.Reference) -> "ValueType | Problem | None":
-        """Return the type of a result; None where the tool does not say; or the mistake."""
+        """Return the type of a result; None if the tool does not declare it; or the mistake."""
         if not 1 <= value.call <= len(self.earlier):
             count = len(self.earlier)
             hint = (
@@ -111,10 +111,10 @@ def check_value(
     """Yield the mistakes of a value.
 
     Args:
-        value: what is given.
-        type_: what should be; None where that is not known.
+        value: the given value.
+        type_: the expected type; None if unknown.
         name: the parameter.
-        results: what references may speak of; None where none may stand.
+        results: the results that references may name; None where none may stand.
     """
     if results is not None:
         for part in ast.walk(value):
@@ -129,7 +129,7 @@ def check_value(
 def misfits(
     value: ast.Value, type_: ValueType, name: str, results: Results | None = None
 ) -> Iterator[Problem]:
-    """Yield why a value is none of a type; `name` is what it is given for."""
+    """Yield why a value is not of a type; `name` is the input that it is given to."""
     match value:
         case ast.Open() | ast.Hole():
             pass
@@ -236,7 +236,7 @@ def _hint(value: ast.Value, type_: ValueType) -> str | None:
 
 
 def _is_of(value: ast.Value, type_: ValueType) -> bool:
-    """Tell whether a value that `sharpen` returned is one of a type, bounds aside."""
+    """Return whether a value that `sharpen` returned is one of a type, bounds aside."""
     match value:
         case ast.Slot():
             return slot_fits(value, type_)
@@ -256,7 +256,7 @@ def _is_of(value: ast.Value, type_: ValueType) -> bool:
 
 
 def _is_like(words: str, kind: str) -> bool:
-    """Tell whether words may be an address of a kind; names may be any words."""
+    """Return whether words may be an address of a kind; names may be any words."""
     match kind:
         case "tt:email_address":
             return "@" in words and " " not in words
@@ -267,7 +267,7 @@ def _is_like(words: str, kind: str) -> bool:
 
 
 def slot_fits(slot: ast.Slot, type_: ValueType) -> bool:
-    """Tell whether a placeholder may stand for a value of a type."""
+    """Return whether a placeholder may stand for a value of a type."""
     slot_type = ast.slot_type(slot)
     if type_.sort == "union":
         return any(slot_fits(slot, option) for option in type_.options)
@@ -282,7 +282,7 @@ def _slot_of(type_: ty.Type) -> ty.Type | None:
 
 
 def keeps_limits(value: ast.Value, limits: Limits) -> bool:
-    """Tell whether a value is one of those that are left; not known of a text with placeholders."""
+    """Return whether a value is among the remaining ones; unknown for a text with placeholders."""
     match value:
         case ast.Number(number):
             return limits.allows_number(number)
@@ -293,9 +293,9 @@ def keeps_limits(value: ast.Value, limits: Limits) -> bool:
 
 
 def limits_of(value: ast.Value, type_: ValueType | None) -> Iterator[tuple[str, Limits]]:
-    """Yield (placeholder, what its value may be) of a value of a type.
+    """Yield (placeholder, limits of its value) for the placeholders of a value of a type.
 
-    What a placeholder inside of a text may be nobody knows where the text is restricted.
+    The limits of a placeholder inside of a text are unknown where the text is restricted.
     """
     match value:
         case _ if type_ is None:
@@ -319,7 +319,7 @@ def limits_of(value: ast.Value, type_: ValueType | None) -> Iterator[tuple[str, 
 
 
 def may_be(found: ValueType, type_: ValueType) -> bool:
-    """Tell whether a result of one type may be given where another is asked for."""
+    """Return whether a result of one type may be given where another is required."""
     if "any" in (found.sort, type_.sort):
         return True
     if found.sort == "union":

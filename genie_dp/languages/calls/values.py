@@ -1,4 +1,4 @@
-"""Dates, times, durations and names: from what readers find, and to what tools take.
+"""Dates, times, durations and names: from the notation of readers to that of tools.
 
 A constant is in the notation that readers share: "25", "date:2027-03-14", "90 unit:min".
 """

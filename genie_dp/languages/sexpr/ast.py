@@ -1,6 +1,6 @@
 """The syntax tree of S-expressions, and the types of placeholders.
 
-Spans and layout say how a text looked; they are not compared.
+Spans and layout keep how a text looked; they are not compared.
 """
 
 import re
@@ -38,7 +38,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A bracket and what stands in it; the label is the first item.
+    """A bracket and its items; the label is the first item.
 
     Attributes:
         prefix: "^" before a type (`^(Event)`), "#" before a typed literal (`#(String "x")`).
@@ -75,7 +75,7 @@ def label_index(node: Node) -> int | None:
 
 
 def node_sort(opener: str, label: str) -> str:
-    """Return what a signature sees of a node: its label in its brackets, the type of a literal.
+    """Return the sort of a node in signatures: its label in its brackets, the type of a literal.
 
     >>> node_sort("(", "SIZE"), node_sort("#(", "Date")
     ('(SIZE)', '#Date')
@@ -90,10 +90,10 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?L?")
 
 @dataclass(frozen=True, slots=True)
 class SlotType:
-    """A type whose constants are said as placeholders.
+    """A type whose constants are expressed by placeholders.
 
     Attributes:
-        stem: what their names begin with, NUMBER of NUMBER_0.
+        stem: the beginning of their names, NUMBER of NUMBER_0.
         type: the same type, as all languages know it.
     """
 
@@ -106,7 +106,7 @@ class SlotType:
 
     @property
     def sort(self) -> str:
-        """Return what a signature sees of its constants (declarations.Element)."""
+        """Return the sort of its constants in signatures (declarations.Element)."""
         return self.name if self.name in ("String", "Number") else f"#{self.name}"
 
 
@@ -172,5 +172,5 @@ def placeholder_type(token: str) -> SlotType | None:
 
 
 def is_number(token: str) -> bool:
-    """Tell whether a symbol is a number: 3, -1, 2.5, or 4L as Lispress writes whole numbers."""
+    """Return whether a symbol is a number: 3, -1, 2.5, or 4L as Lispress writes whole numbers."""
     return _NUMBER.fullmatch(token) is not None

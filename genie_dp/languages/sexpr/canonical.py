@@ -74,7 +74,7 @@ def function_name(node: sx.Node, declarations: Declarations) -> str:
 
 
 def sort_of(expression: sx.Expression) -> str:
-    """Return what a signature sees of an item: `(LABEL)`, String, Number, `#Date`, or the symbol.
+    """Return the sort of an item: `(LABEL)`, String, Number, `#Date`, or the symbol.
 
     >>> from genie_dp.languages.sexpr.text import parse
     >>> [sort_of(parse(t)) for t in ("(SIZE BIG)", '"tea"', "4L", "QUOTED_STRING_0", "BIG")]
@@ -95,7 +95,7 @@ def sort_of(expression: sx.Expression) -> str:
 
 
 def check(program: sx.Expression, library: Any = None, *, whole: bool = True) -> list[Problem]:
-    """Return what does not fit the declarations, in text order.
+    """Return the type mistakes against the declarations, in text order.
 
     A program that is none of the declared ones is X033, unless it need not be `whole`; nodes that
     do not fit their signatures are X031 and X032, literals of no such form X034.
@@ -151,7 +151,7 @@ class SexprComparison:
     unordered: bool = False
 
     def view(self, program: sx.Expression, library: Declarations | None) -> ProgramView:
-        """Return what is compared of a canonical expression."""
+        """Return the compared parts of a canonical expression."""
         declared = library or NONE
         used = list_counted(functions(program, declared))
         return ProgramView(

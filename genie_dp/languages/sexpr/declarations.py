@@ -1,4 +1,4 @@
-"""What a file `*.sexpr` declares of a language: unordered nodes, sets, and what a node may hold."""
+"""Declarations of a file `*.sexpr`: unordered nodes, sets, and the items that a node may hold."""
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ class Element:
 
     @property
     def is_required(self) -> bool:
-        """Tell whether a node has an item of it."""
+        """Return whether a node has an item of it."""
         return self.arity in ("", "+")
 
     def __str__(self) -> str:
@@ -51,8 +51,8 @@ class Declarations(Library):
         signatures: label -> the items that the node takes. Where any is given, a label without a
             signature is a mistake.
         programs: the nodes that a program may be, as sorts. Where any is given, programs may be
-            written with all that is declared; else, with what programs that are learned from have.
-        value_lists: type -> its names: what `entity` declares.
+            written with all that is declared; else, with the items that learned programs have.
+        value_lists: type -> its names, as declared by `entity`.
         paths, sources: the file that was read, and its text.
     """
 
@@ -76,7 +76,7 @@ class Declarations(Library):
 
     @property
     def reads_values(self) -> bool:
-        """Tell whether a node is declared to hold dates, money or other things that are read.
+        """Return whether a node is declared to hold dates, money or other things that are read.
 
         Numbers and texts alone can be copied from a sentence as they stand.
         """
@@ -267,7 +267,7 @@ def _find_undeclared(
     held: Mapping[str, Span],
     signatures: Mapping[str, tuple[Element, ...]],
 ) -> Iterator[Problem]:
-    """Yield the nodes that programs can have and nobody says what they hold."""
+    """Yield the nodes that programs can have whose items are not declared."""
     if not programs:
         return
     for sort, span in {**held, **programs}.items():
@@ -279,7 +279,7 @@ def _find_undeclared(
 
 
 def is_node(sort: str) -> bool:
-    """Tell whether a sort is that of a node.
+    """Return whether a sort is that of a node.
 
     >>> [is_node(sort) for sort in ("(SIZE)", "[IN:X]", "Number")]
     [True, True, False]
@@ -352,7 +352,7 @@ def _has_room(element: Element, count: int) -> bool:
 
 
 def admits(element: Element, sort: str) -> bool:
-    """Tell whether an element is for items of a sort."""
+    """Return whether an element is for items of a sort."""
     if sort in element.sorts or "Any" in element.sorts:
         return True
     if sort.startswith("#"):

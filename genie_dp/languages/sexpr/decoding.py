@@ -57,7 +57,7 @@ class Item:
 
     @property
     def sort(self) -> str:
-        """Return what a declared signature sees of it (canonical.sort_of)."""
+        """Return its sort in a declared signature (canonical.sort_of)."""
         match self.kind:
             case "node" | "literal":
                 return sx.node_sort(*self.key[:2])
@@ -71,7 +71,7 @@ class Item:
 
 @dataclass(slots=True)
 class Shape:
-    """What nodes of one key hold.
+    """The items of nodes of one key.
 
     Attributes:
         places: the items of each place, or of all places as one where numbers differ.
@@ -86,11 +86,11 @@ class Shape:
 
     @property
     def is_fixed(self) -> bool:
-        """Tell whether each place has items of its own."""
+        """Return whether each place has items of its own."""
         return len(self.counts) == 1 and self.elements is None
 
     def items(self, place: int) -> set[Item]:
-        """Return what may stand at a place."""
+        """Return the possible items of a place."""
         if self.is_fixed:
             return self.places[place] if place < len(self.places) else set()
         return set().union(*self.places)
@@ -98,11 +98,11 @@ class Shape:
 
 @dataclass(slots=True)
 class Shapes:
-    """What is known of the programs of a language.
+    """The shapes of the programs of a language.
 
     Attributes:
-        tops: what a program may be.
-        shapes: key -> what such nodes hold.
+        tops: the sorts of whole programs.
+        shapes: key -> the items of such nodes.
         numbers: numbers that programs hold.
     """
 
@@ -127,7 +127,7 @@ class Shapes:
                 yield item
 
     def may_end(self, key: Key, sorts: tuple[str, ...]) -> bool:
-        """Tell whether a node may end after items of the given sorts."""
+        """Return whether a node may end after items of the given sorts."""
         shape = self.shapes[key]
         if shape.elements is not None:
             return sd.misfit(shape.elements, sorts, ordered=shape.is_ordered) is None
@@ -149,7 +149,7 @@ def _missing(shape: Shape, sorts: tuple[str, ...]) -> int | None:
 
 
 def learn(programs: Iterable[str], declarations: sd.Declarations) -> Shapes:
-    """Return the shapes of programs in token form; declared signatures say what nodes may hold.
+    """Return the shapes of programs in token form; declared signatures define the items of nodes.
 
     >>> shapes = learn(["( P ( N 2 ) ( T HAM ) )", "( P ( T PLUM ) )"], sd.NONE)
     >>> sorted(shapes.shapes), shapes.shapes["(", "P"].counts, shapes.numbers
@@ -169,7 +169,7 @@ def learn(programs: Iterable[str], declarations: sd.Declarations) -> Shapes:
 
 
 def _declare(shapes: Shapes) -> None:
-    """Add what is declared: nodes that no program has, and all that a signature admits."""
+    """Add the declared shapes: nodes that no program has, and all that a signature admits."""
     declarations = shapes.declarations
     sorts = {s for elements in declarations.signatures.values() for e in elements for s in e.sorts}
     nodes = {
@@ -238,7 +238,7 @@ def _atom(text: str, shapes: Shapes, *, in_square: bool) -> Item:
 
 
 def node_key(node: sx.Node, declarations: sd.Declarations) -> Key:
-    """Return what a node is known by.
+    """Return the key of a node.
 
     >>> node_key(sx.Node((sx.Atom("f"), sx.Atom("x"))), sd.NONE)
     ('(', 'f')
@@ -324,10 +324,10 @@ class SexprGrammar:
         return frozenset(tokens.union(*(item.head for item in shapes.tops)))
 
     def begin(self, sentence: Sequence[str]) -> AutomatonState:
-        """Return the empty prefix for a sentence; its tokens are what may be copied.
+        """Return the empty prefix for a sentence, whose tokens may be copied.
 
         Raises:
-            GenieError: L012 where no program can do with what the sentence has to copy.
+            GenieError: L012 where no program can use the words that the sentence has to copy.
         """
         there = _there(sentence, self._shapes)
         language = self._languages.get(there)
@@ -352,14 +352,14 @@ def _there(sentence: Sequence[str], shapes: Shapes) -> frozenset[Item]:
 
 
 def _is_word(word: str) -> bool:
-    """Tell whether a word may stand between square brackets."""
+    """Return whether a word may stand between square brackets."""
     return bool(word) and "[" not in word and "]" not in word
 
 
 class _Language:
-    """What the frames share: shapes, what it costs to end an item, frames made.
+    """The state that the frames share: shapes, the cost to end an item, frames made.
 
-    What a sentence does not have costs too much to be allowed: `there` are the items that it has.
+    Items that the sentence lacks cost too much to be allowed: `there` are the items that it has.
     """
 
     def __init__(
@@ -427,8 +427,8 @@ class _Place:
     """A place of a program.
 
     Attributes:
-        language: what the frames share.
-        items: what may stand there.
+        language: the shared state of the frames.
+        items: the possible items.
         cheap: those that lead to the end of the node around it soonest.
         node: that node, with the sorts of the items before; None of a whole program.
         nesting: how many brackets are open.
@@ -441,7 +441,7 @@ class _Place:
     nesting: int
 
     def after(self, item: Item) -> tuple[Frame, ...]:
-        """Return what follows an item."""
+        """Return the frame after an item."""
         if self.node is None:
             return ()
         key, sorts = self.node
@@ -450,7 +450,7 @@ class _Place:
     def follow(
         self, items: tuple[Item, ...], depth: int, sentence: CopySentence
     ) -> Sequence[Frame]:
-        """Return what follows the first tokens of items, `depth` of them, which they share."""
+        """Return the frame after the first tokens of items, `depth` of them, which they share."""
         item = items[0]
         if len(items) > 1 or len(item.head) > depth:
             return (self.language.automaton.make(_continue_head, self, items, depth),)
@@ -516,7 +516,7 @@ def _choose_item(
 
 
 def _body(language: _Language, key: Key, sorts: tuple[str, ...], nesting: int) -> CopyChoice:
-    """Return the frame of what may follow the items of a node."""
+    """Return the frame after the items of a node."""
     shapes = language.shapes
     items = tuple(i for i in shapes.find_allowed(key, sorts) if language.cost(i) < _NEVER)
     if len(sorts) >= language.most_items:
@@ -559,7 +559,7 @@ def _continue_head(place: _Place, items: tuple[Item, ...], depth: int) -> Choice
 
 
 def _continue_words(sentence: CopySentence, after: Frame, ends: tuple[int, ...]) -> Frame:
-    """Return words between square brackets: those that continue a span, or what follows them."""
+    """Return words between square brackets: those that continue a span, or those after them."""
     return sentence.make(_choose_word, after, ends)
 
 

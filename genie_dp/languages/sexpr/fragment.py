@@ -32,7 +32,7 @@ Item = tuple[str, str, tuple[str, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class ExpressionState:
-    """What guards may ask of a piece.
+    """The attributes of a piece that guards can test.
 
     Attributes:
         label: label of the node; "" for a symbol, a string or several expressions.
@@ -94,7 +94,7 @@ def _label(sort: str) -> str:
 
 
 def placeholder_value(token: str) -> FragmentValue:
-    """Return the value of a constant said as a placeholder, such as NUMBER_0."""
+    """Return the value of a constant expressed by a placeholder, such as NUMBER_0."""
     type_ = sx.placeholder_type(token)
     if type_ is None:
         raise ValueError(f"{token!r} is no placeholder")

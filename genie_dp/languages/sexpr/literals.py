@@ -1,4 +1,4 @@
-"""Typed literals, `#(Date "2027-03-14")`: how what a reader finds in a sentence stands in programs.
+"""Typed literals, `#(Date "2027-03-14")`: values that a reader finds in a sentence, in programs.
 
 A constant is in the notation that readers share: "25", "date:2027-03-14", "90 unit:min".
 """
@@ -115,7 +115,7 @@ def problem_of(node: sx.Node) -> Problem | None:
 
 
 def is_read(node: sx.Expression) -> bool:
-    """Tell whether an expression is a literal of a type that readers find, such as a date."""
+    """Return whether an expression is a literal of a type that readers find, such as a date."""
     if not isinstance(node, sx.Node) or node.prefix != "#" or sx.label(node) not in FORMS:
         return False
     return constant_of(node) is not None
@@ -160,7 +160,7 @@ def rewrite(expression: sx.Expression, change: Change) -> sx.Expression:
     """Return an expression with its leaves and literals changed, from left to right.
 
     Args:
-        change: gives what stands in the place of one; takes whether that is between square
+        change: returns the replacement of one; takes whether that is between square
             brackets, and whether it is the label of a node.
     """
     [changed] = _rewrite(expression, change, in_square=False, is_label=False)

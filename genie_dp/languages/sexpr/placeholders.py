@@ -44,7 +44,7 @@ def anonymize(program: sx.Expression) -> sx.Expression:
 def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Expression:
     """Return a program with literals in the place of its placeholders (base.Language.fill).
 
-    Between square brackets and in a text a value is the words that it was said in.
+    Between square brackets and in a text a value is the words that expressed it.
 
     >>> from genie_dp.languages.sexpr.text import parse, render
     >>> program = parse('(PIE (SINCE DATE_0) (TITLE "at NUMBER_0"))')
@@ -70,7 +70,7 @@ def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Ex
 
 
 def map_names(program: sx.Expression, find: Callable[[str, str], str]) -> sx.Expression:
-    """Return a program with what `find(type, words)` gives in the place of each name."""
+    """Return a program with each name replaced by `find(type, words)`."""
 
     def change(leaf: sx.Expression, *_: bool) -> Sequence[sx.Expression]:
         match leaf:
@@ -95,7 +95,7 @@ class SexprValues(ProgramValues):
         return tuple(dict.fromkeys(filter(is_slot, tokens(program).split(" "))))
 
     def reads_values(self, library: Any) -> bool:
-        """Tell whether a node is declared to hold dates, money and the like, or listed names."""
+        """Return whether a node is declared to hold dates, money and the like, or listed names."""
         return (library or NONE).reads_values
 
     def written(self, constant: str) -> str:

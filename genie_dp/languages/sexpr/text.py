@@ -301,7 +301,7 @@ def _tokens(expression: sx.Expression) -> Iterator[str]:
 
 
 def is_in_square(tokens: Sequence[str]) -> bool:
-    """Tell whether a program stops inside of square brackets, where words have no quotes.
+    """Return whether a program stops inside of square brackets, where words have no quotes.
 
     >>> is_in_square("[ IN:CALL [ SL:NAME".split()), is_in_square("[ IN:CALL ( name".split())
     (True, False)

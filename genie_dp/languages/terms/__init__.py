@@ -1,1 +1,1 @@
-"""Languages of terms: heads with arguments. What their two syntaxes share."""
+"""Languages of terms: heads with arguments. The shared parts of their two syntaxes."""

@@ -35,7 +35,7 @@ def rename_all(text: str, names: Names) -> str:
 
 
 def has_any(text: str, names: Names) -> bool:
-    """Tell whether a text may have a token that is renamed."""
+    """Return whether a text may have a token that is renamed."""
     return True in [old in text for old, _ in names]
 
 
@@ -62,7 +62,7 @@ class TermFragment:
         return self.source, ()
 
     def build(self, children: Children) -> Any:
-        """Return the value, with what the placeholders of the body fill; None as `make` does."""
+        """Return the value, with the uses of the placeholders of the body; None as `make` does."""
         value = self.make(children)
         if value is not None and self.parameters:
             fills = self.fills
@@ -122,7 +122,7 @@ def unknown_type(code: str, text: str, known: Collection[str]) -> GenieError:
 
 
 def nothing_left(absent: Collection[str], span: Any, others: str = "") -> GenieError:
-    """Return the error of a body that says nothing without its absent names."""
+    """Return the error of a body that is empty without its absent names."""
     message = f"nothing is left without {', '.join(sorted(absent))}{others}"
     hint = "take it out of the optional part, or write a second template"
     return GenieError(Problem("G034", message, span, hint))

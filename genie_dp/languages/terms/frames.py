@@ -34,12 +34,12 @@ class Choice(Frame):
         skips: bool = False,
         result: Hashable = None,
     ):
-        """Keep the tokens, and what follows each."""
+        """Keep the tokens, and the frames after each."""
         super().__init__(fixed, closing=closing, skips=skips, result=result)
         self._following = following
 
     def take(self, token: str, sentence: CopySentence) -> Move:
-        """Return what follows a token."""
+        """Return the frames after a token."""
         return tuple(self._following(token, sentence)), None
 
 
@@ -58,7 +58,7 @@ class CopyChoice(Choice):
         skips: bool = False,
         result: Hashable = None,
     ):
-        """Keep the tokens, which words may come, and what follows each."""
+        """Keep the tokens, the possible words, and the frames after each."""
         super().__init__(fixed, following, closing=closing, skips=skips, result=result)
         self._copies = copies
 
@@ -75,7 +75,7 @@ class BoundChoice(CopyChoice):
 
 
 def is_plain(word: str) -> bool:
-    """Tell whether a word stands in a text as it is."""
+    """Return whether a word stands in a text as it is."""
     return bool(word) and escape_word(word) == word
 
 

@@ -33,7 +33,7 @@ def read_constant(constant: str) -> tuple[str, tuple[str, ...]]:
 
 
 def is_iso(text: str, kind: type[date] | type[datetime] | type[time]) -> bool:
-    """Tell whether a text is a date or a time in ISO 8601."""
+    """Return whether a text is a date or a time in ISO 8601."""
     try:
         kind.fromisoformat(text)
     except ValueError:
@@ -42,7 +42,7 @@ def is_iso(text: str, kind: type[date] | type[datetime] | type[time]) -> bool:
 
 
 def said(text: str, values: Mapping[str, tuple[str, str]]) -> str:
-    """Return a text with the words in which values were said in the place of its placeholders.
+    """Return a text with its placeholders replaced by the words that expressed their values.
 
     Args:
         text: the words, with one space between two.

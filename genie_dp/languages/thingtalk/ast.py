@@ -1,7 +1,7 @@
 """The abstract syntax of ThingTalk: data without behaviour.
 
 Programs follow Fig. 5 of the Genie paper, policies its Fig. 10, and aggregation its section 6.3;
-classes are in declarations.py. What questions need besides is one extension: Projection, Sort,
+classes are in declarations.py. Questions need one extension besides: Projection, Sort,
 Slice, Comparison, Computed, ListFilter, operators that end in `~`, and outputs whose name has a dot
 (the field of a record). Every node carries the span it was read from; spans take no part in
 equality.
@@ -21,7 +21,7 @@ FIELD_SPAN = field(default=None, compare=False, repr=False, kw_only=True)
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What was read from a place of a text, if it was."""
+    """A node of a tree, with its place in the text, if it was read from one."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -478,7 +478,7 @@ class Rule(Node):
 
 @dataclass(frozen=True, slots=True)
 class PolicyFunction(Node):
-    """What a policy speaks of: any function, all of a class, or one with a predicate.
+    """The functions of a policy: any function, all of a class, or one with a predicate.
 
     `class_name` None is `*`; `function` None is `@class.*`; `predicate` TrueP allows all.
     """
@@ -526,7 +526,7 @@ class Lambda(Node):
 
 
 def computed_name(value: Value) -> str:
-    """Return the name of a projected output: that of the output, or of what is computed of it.
+    """Return the name of a projected output: that of the output, or of the computation.
 
     >>> computed_name(VarRef("a")), computed_name(Computed("count", (VarRef("a"),)))
     ('a', 'count.a')
@@ -556,7 +556,7 @@ _KINDS = {node: kind for kind, nodes in _NODES.items() for node in nodes}
 
 
 def kind_of(node: object) -> str:
-    """Return what a piece of a program is; of a hole what may stand there.
+    """Return the kind of a piece of a program; of a hole the kind that it stands for.
 
     >>> kind_of(TrueP()), kind_of(Call(Selector("com.gmail"), "inbox")), kind_of(VarRef("a"))
     ('predicate', 'query', 'value')

@@ -4,7 +4,7 @@ The parts of a body without queries, streams or actions of children (`p > v`, `a
 are put together as trees, once for each choice of parameter and constant, and remembered. The rest
 is a nest of the operations of values.py.
 
-Whatever the children are, what is built is well-typed. A tree is type-checked once for each choice;
+Whatever the children are, the results are well-typed. A tree is type-checked once for each choice;
 an operation is once for each function and name. Children that make no well-typed program are
 refused: `build` returns None, and `Body.refused` counts the mistake. Children that are refused for
 another reason (a join of a function with itself, a name filtered twice) are no mistake.
@@ -136,7 +136,7 @@ class _BodyCompiler:
         self.refused[problem] += 1
 
     def _once(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of a key and of what `make` takes; it makes the value of a key once.
+        """Return a function of a key and the arguments of `make`; it makes the value of a key once.
 
         A type mistake is counted each time, and None comes back.
         """
@@ -402,7 +402,7 @@ class _BodyCompiler:
         return build
 
     def _is_foreign(self, node: Any, name: str, piece: Any, near: str, *before: Any) -> bool:
-        """Tell whether a name is no output of what comes before it, and refuse it then.
+        """Return whether a name is no output of the parts before it, and refuse it then.
 
         `before` are streams and queries, the last one first; `near` is the child that it is.
         """
@@ -487,7 +487,7 @@ class _BodyCompiler:
         return build
 
     def _says_all(self, value: values.QueryValue, outputs: tuple[str, ...]) -> bool:
-        """Tell whether a projection names all outputs there are."""
+        """Return whether a projection names all outputs there are."""
         function = value.state.function
         return not value.left and len(outputs) == len(self.lifter.output_types(function)) == sum(
             text.startswith("param:") for text in outputs
@@ -508,7 +508,7 @@ class _BodyCompiler:
     def _outputs(
         self, node: ast.Projection | ast.Sort, outputs: tuple[ast.Value, ...]
     ) -> Callable[[Children, values.QueryValue], tuple[tuple[str, str], ...] | None]:
-        """Compile outputs, and values computed of them, to (what they sort by, tokens)."""
+        """Compile outputs, and values computed of them, to (sort key, tokens)."""
         names = tuple(sorted({n for o in outputs for n in _names(o)} & set(self.holes)))
         written = self._once(self._write_outputs)
 
@@ -527,7 +527,7 @@ class _BodyCompiler:
         named: Children,
         value: values.QueryValue,
     ) -> tuple[tuple[str, str], ...] | Problem:
-        """Return outputs as (what they sort by, tokens), or the type mistake that they are."""
+        """Return outputs as (sort key, tokens), or the type mistake that they are."""
         query_name = _hole_name(node.query)
         for name, piece in named.items():
             if self.children.get(name) in _OUTPUTS and (
@@ -567,7 +567,7 @@ class _BodyCompiler:
         return build
 
     def _is_place(self, place: ast.Value | None, pieces: Children) -> bool:
-        """Tell whether a child may number results; refuse it otherwise."""
+        """Return whether a child may number results; refuse it otherwise."""
         piece = pieces.get(place.name) if isinstance(place, ast.VarRef) else None
         if piece is None or piece.state.type == "Number":
             return True
@@ -786,7 +786,7 @@ class _BodyCompiler:
 
 
 def _name_of(piece: Any) -> str:
-    """Return what tells a constant or parameter from all others."""
+    """Return the key that distinguishes a constant or parameter from all others."""
     if isinstance(piece, values.SourceValue):
         return f"{piece.state.function}:{piece.state.name}"
     text: str = piece.text + piece.gap
@@ -806,7 +806,7 @@ def _owner(value: Any) -> str:
 
 
 def _sort_of(piece: Any, fields: Mapping[str, Type]) -> tuple[Any, ...]:
-    """Return what the type checker sees of a constant or an output."""
+    """Return the sort of a constant or an output for the type checker."""
     if isinstance(piece, values.ConstantValue):
         is_slot = isinstance(piece.node, ast.SlotValue)
         return piece.state.type, "" if is_slot else piece.text

@@ -6,13 +6,13 @@ A rule goes through RULES, small functions from rule to rule; `joins` puts queri
 - *Stream joins* are the query of the rule: `s => q1 => q2 => a` has the query `q1 join q2`. Only
   under `edge`, or where a filter compares an output of the stream and one of the query in one
   clause, a stream join remains.
-- *Filters on streams* move into the monitor as far as that says the same: a clause must hold of a
+- *Filters on streams* move into the monitor as far as the meaning stays: a clause must hold of a
   result at all times alike (no `now`, no `@f() { .. }`), or the monitor inside would also report
   a result whose condition turned true; and with `on new` it may speak of those names only, or the
   monitor inside would take a result for new that the one outside has seen. Other clauses stay.
-- *Edges*: what the stream ensures is left out of the condition, `edge (edge s on true) on true` is
+- *Edges*: conditions that the stream ensures are left out, `edge (edge s on true) on true` is
   one edge, and an edge on false is a filter that is false.
-- *Projections* of what is passed to an action fall away, as no name is hidden that it uses.
+- *Projections* of values passed to an action fall away, as no name is hidden that it uses.
 - *A false filter* stays, as the single predicate `false` on the left-most function: a program that
   never does anything is still a program.
 """
@@ -43,7 +43,7 @@ def canonical(
 ) -> tt.Program | tt.Policy:
     """Return the one program that stands for all with this meaning (Genie, section 2.4).
 
-    Signatures tell which outputs a function has and which inputs it must have. Without them joins
+    Signatures define which outputs a function has and which inputs it must have. Without them joins
     keep their order, a clause does not pass a function that could own one of its names, and `$?`
     stays.
 
@@ -194,7 +194,7 @@ def query_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
 
 
 def projection_before_action(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
-    """Return the rule without a projection that hides nothing of what its action uses."""
+    """Return the rule without a projection that hides no output that its action uses."""
     query, action = rule.query, rule.action
     if not isinstance(query, tt.Projection) or not isinstance(action, tt.Call):
         return rule

@@ -26,7 +26,7 @@ class ThingTalkComparison:
     """Programs and policies by their canonical form (Genie, section 2.4)."""
 
     def view(self, program: Any, library: Any) -> ProgramView:
-        """Return what is compared of a canonical program; what equals a day is within it."""
+        """Return the compared parts of a canonical program; a value equal to a day is within it."""
         if (spans := days_as_spans(program)) is not program:
             program = canonical(spans, library)
         used = list_counted(functions(program))
@@ -68,7 +68,7 @@ def shape(node: Any) -> str:
 
 
 def _parameters(node: Any) -> Iterator[tuple[str, str]]:
-    """Yield parameters with what is said of them; of a negation the name is empty."""
+    """Yield parameters with their operators; of a negation the name is empty."""
     for part in walk(node):
         match part:
             case tt.Arg(name):

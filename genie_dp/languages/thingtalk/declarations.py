@@ -60,7 +60,7 @@ class UnitDecl(Node):
 
     Attributes:
         name: as programs have it.
-        dimension: what it measures, such as "volume".
+        dimension: the measured quantity, such as "volume".
         size: how many of which other unit one of it is; None of a base unit.
     """
 

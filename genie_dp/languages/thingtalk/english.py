@@ -1,6 +1,6 @@
-"""The English of ThingTalk: what is said of its constructs where no template says it.
+"""The English of ThingTalk: phrases of its constructs, for descriptions where no template has one.
 
-A phrase has its parts in braces; they are named after what stands there.
+A phrase has its parts in braces, named after their contents.
 """
 
 from collections.abc import Mapping

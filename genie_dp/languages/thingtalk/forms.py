@@ -72,7 +72,7 @@ class ThingTalkForm(TokenForm):
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """Inputs, conditions, what is passed, and operators.
+        """Inputs, conditions, passed values and operators.
 
         >>> form = ThingTalkForm("( @a.b param:x:T = enum:on ) filter param:n:Number > 3")
         >>> sorted(form.parts)
@@ -190,7 +190,7 @@ class ThingTalkForm(TokenForm):
 
     @cached_property
     def copied(self) -> str:
-        """The text without enums, whose words are said in many ways; "" without a text."""
+        """The text without enums, which have many phrases; "" without a text."""
         return _ENUM.sub("", self.text) if '"' in self.text else ""
 
     @cached_property
@@ -223,7 +223,7 @@ class ThingTalkForm(TokenForm):
         Names are given in the order of the texts, and equal texts have one. So programs of one
         outline are well-typed together, and their canonical forms have one outline, too. Where
         these may depend on more of a text, it is left as it is: beside an identifier, with an
-        escape or a placeholder in it, and in aggregations, which are sorted by all that they say.
+        escape or a placeholder in it, and in aggregations, which are sorted by all of their tokens.
 
         >>> text = 'now => @c.f param:a:String = " x y " param:b:String = " hi " => notify'
         >>> outline, texts = ThingTalkForm(text).outline
@@ -273,7 +273,7 @@ class ThingTalkForm(TokenForm):
 
 
 def is_function_name(text: str) -> bool:
-    """Tell whether a text names a function.
+    """Return whether a text names a function.
 
     >>> is_function_name("@com.gmail.inbox"), is_function_name("inbox")
     (True, False)
@@ -326,7 +326,7 @@ _MARKS = ("id:", "^^", "unit:", CONSTRUCT)
 
 @lru_cache(maxsize=1 << 14)
 def constant_kind(text: str) -> str | None:
-    """Return what a constant of one token is, or None where it is free text."""
+    """Return the kind of a constant of one token, or None where it is free text."""
     if " " in text:
         return None
     if text.startswith("at:"):
@@ -339,7 +339,7 @@ def constant_kind(text: str) -> str | None:
 def constants_of(utterance: str, tokens: str) -> list[str]:
     """Return the constants of a program that cannot be copied from its sentence.
 
-    What it has of the extension for questions comes last, such as `construct:sort`.
+    Constructs of the extension for questions come last, such as `construct:sort`.
 
     >>> constants_of("the news of today", 'now => ( @a.b ) filter param:x:Date > date:2026-11-20 '
     ...     'and param:y:String == " news " and param:z:String == " sport " => notify')
@@ -366,7 +366,7 @@ _BEGINNINGS = frozenset(("select", "sort", "[", *SOFT_OPERATORS, *COMPUTATIONS))
 
 
 def _constructs_of(tokens: str) -> Iterator[str]:
-    """Yield what a program has of the extension for questions."""
+    """Yield the constructs of the extension for questions that a program has."""
     last, depth = "", 0  # brackets inside of a computed value
     for _, token in outside_texts(tokens.split(" ")):
         if token == "(" and last in COMPUTED:
@@ -386,6 +386,6 @@ def _begins(token: str, last: str, depth: int) -> bool:
 
 
 def _is_classic(token: str) -> bool:
-    """Tell whether a token is a unit that is in every grammar."""
+    """Return whether a token is a unit that is in every grammar."""
     unit = SHIPPED.by_name.get(token.removeprefix("unit:"))
     return token.startswith("unit:") and unit is not None and unit.is_classic

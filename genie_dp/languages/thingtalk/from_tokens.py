@@ -1,8 +1,8 @@
 """Reads the token form; `tokens` describes it.
 
 A hand-written recursive descent over the words: no lexing is left to do, and it reads a program in
-a few dozen microseconds. It takes what `tokens` writes, parameters in any order, and besides what
-rows of 2018 and 2019 hold in other words, and what is written with more parentheses:
+a few dozen microseconds. It takes the output of `tokens`, parameters in any order, and besides the
+spellings of rows of 2018 and 2019, and programs with more parentheses:
 
 - `( s ) => ( q ) on param:x:T = param:y:T => a`, `( s ) join ( q ) => a`, `( q ) => a`;
 - `on new param:a:T` without brackets, `aggregate sum param:f of ( q )` without a type;
@@ -63,7 +63,7 @@ def typed_name(token: str, prefix: str, types: bool) -> str | None:
 
 
 def is_type(text: str) -> bool:
-    """Tell whether a text is a type as signatures print it.
+    """Return whether a text is a type as signatures print it.
 
     >>> is_type("Array(Entity(tt:hashtag))"), is_type("Array(String"), is_type("Text")
     (True, False, False)
@@ -119,7 +119,7 @@ _HINTS = {
 
 
 def is_number_token(token: str) -> bool:
-    """Tell whether a token is a number.
+    """Return whether a token is a number.
 
     >>> is_number_token("-2.5"), is_number_token("2,5")
     (True, False)
@@ -186,7 +186,7 @@ def from_tokens(
 ) -> tt.Program | tt.Policy:
     """Return the program of a token form; its nodes carry spans only with `places`.
 
-    To know the places takes three times as long, so what reads many rows goes without.
+    To know the places takes three times as long, so readers of many rows go without.
     With positional arguments (`style.keywords` false) the signatures are needed to name them.
     Arguments are sorted by name unless `style.canonical` is false.
 
@@ -205,7 +205,7 @@ def from_tokens(
 def piece_from_tokens(
     text: str, kind: str
 ) -> tt.Program | tt.Policy | tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Value:
-    """Return a piece of a program; `kind` says what it is, such as "query" or "value".
+    """Return a piece of a program of a `kind`, such as "query" or "value".
 
     Raises:
         GenieError: stage syntax.
@@ -271,7 +271,7 @@ class _TokenReader:
         return parts
 
     def error(self, expected: str, hint: str | None = None) -> GenieError:
-        """Return the error that the next token is not what was expected."""
+        """Return the error that the next token is not the expected one."""
         hint = hint or UNREAD.get(self.word)
         got = repr(self.word) if self.word else "the end"
         return self.problem_at(self.at, "S020", f"expected {expected}, got {got}", hint)
@@ -410,7 +410,7 @@ class _TokenReader:
         raise self.error("a value", _HINTS.get(word.partition(":")[0]))
 
     def is_computed(self) -> bool:
-        """Tell whether a computed value comes next."""
+        """Return whether a computed value comes next."""
         return self.word in tt.COMPUTED and self.words[self.at + 1 : self.at + 2] == ["("]
 
     def computed(self) -> tt.Computed:
@@ -423,7 +423,7 @@ class _TokenReader:
         return tt.Computed(operator, tuple(arguments))
 
     def argument(self) -> tt.Value:
-        """Read what a value is computed of: a value, or the values of a list that fulfil P."""
+        """Read the operand of a computed value: a value, or the values of a list that fulfil P."""
         value = self.value()
         if self.word != "filter" or not isinstance(value, tt.VarRef):
             return value
@@ -462,7 +462,7 @@ class _TokenReader:
         return tt.MeasureValue(tuple(parts))
 
     def is_further_part(self) -> bool:
-        """Tell whether another part of a measure follows; by position, "plus" begins it."""
+        """Return whether another part of a measure follows; by position, "plus" begins it."""
         if not self.style.keywords:
             return self.word == "plus"
         return self.at + 1 < len(self.words) and self.words[self.at + 1].startswith("unit:")
@@ -661,7 +661,7 @@ class _TokenReader:
         return stream
 
     def query_of_stream(self) -> tuple[tt.Query, tuple[tt.Arg, ...]]:
-        """Return a query, and what `on` passes to one in parentheses."""
+        """Return a query, and the inputs that `on` passes to one in parentheses."""
         if self.word != "(":
             return self.query(), ()
         query = self.group()

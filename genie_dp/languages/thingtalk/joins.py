@@ -3,23 +3,23 @@
 A query is taken apart into a chain of items (calls and aggregations) joined from left to right, and
 the clauses of all its filters, each with the item after which it stands. Scopes are those of the
 paper (Genie, section 2.3): a name is the right-most output of that name to the left of its use.
-What may move follows from that alone:
+All permitted moves follow from that alone:
 
 - two items keep their order if they share an output name, or if one passes a parameter to the
   other, or if swapping them would put a new owner between a name and its use;
 - a clause stands after the last of the items that it speaks of, and before any later item that
   outputs one of its names.
 
-What an index or a slice takes depends on the order of results, so inside of it (`keeps_order`)
-joins stay as they are. Elsewhere a sort orders what is shown, and nothing else: inside of a join,
-an aggregation or a monitor it falls away. Projections and sorts go outwards, as far as names still
-mean the same there (`arrange`): a filter of a sort is a sort of a filter, an index of a projection
-is a projection of an index.
+The results that an index or a slice takes depend on their order, so inside of it (`keeps_order`)
+joins stay as they are. Elsewhere a sort orders the shown results, and nothing else: inside of a
+join, an aggregation or a monitor it falls away. Projections and sorts go outwards, as far as names
+still mean the same there (`arrange`): a filter of a sort is a sort of a filter, an index of a
+projection is a projection of an index.
 
 Without signatures nothing is known of the outputs of a function, so items keep their order and
 clauses stay to the right of the last call that they could speak of. Where a parameter is passed
 into one of several calls on the right (`a join (b join c) on x = y`), that side is kept as it is
-unless signatures tell which call takes it.
+unless signatures define which call takes it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -74,7 +74,8 @@ class Resolved:
     """A clause whose names are resolved.
 
     Attributes:
-        clause: its keys end in what the names refer to, so that equal keys mean the same.
+        clause: its keys end in the outputs that the names refer to, so that equal keys mean the
+            same.
         owners: name -> links that own it, empty for a name of an outer scope.
     """
 
@@ -98,7 +99,7 @@ def canonical_query(
 
     Args:
         query: the query.
-        signatures: what is known of functions.
+        signatures: the known functions.
         is_shown: whether it is the query of a rule, whose results are shown in the order of a sort.
         keeps_order: whether the places of all results matter.
 
@@ -147,7 +148,7 @@ def _projection(
     signatures: Signatures | None,
     span: Span | None,
 ) -> tt.Query:
-    """Return a projection whose values are sorted, each once; the query where it says no more."""
+    """Return a projection whose values are sorted, each once; the query where it adds nothing."""
     by_text = {value_text(v): v for v in map(canonical_value, values)}
     listed = tuple(by_text[text] for text in sorted(by_text))
     if keeps_all:
@@ -241,7 +242,7 @@ def _arranged_projection(
 
 
 def _is_plain(field: str | None, projection: tt.Projection) -> bool:
-    """Tell whether what is aggregated of a projection is nothing that it computes."""
+    """Return whether the aggregated value of a projection is none that it computes."""
     computed = (v for v in projection.values if isinstance(v, tt.Computed))
     return all(tt.computed_name(value) != field for value in computed)
 
@@ -252,7 +253,7 @@ N = TypeVar("N", bound=tt.Predicate | tt.Value)
 def _inside(node: N, projection: tt.Query, signatures: Signatures | None) -> N | None:
     """Return a condition on the outputs of a projection as one on those of its query.
 
-    None where a name would mean something else there, or cannot be said.
+    None where a name would mean something else there, or cannot be used.
     """
     if not isinstance(projection, tt.Projection):
         return None
@@ -342,7 +343,7 @@ def settle(
 ) -> tuple[tt.Query, tuple[tt.Arg, ...]]:
     """Return the right side of a join with its parameters pushed into it, and those left over.
 
-    Either all or none are left over. What is left over takes the right side as it stands, so that
+    Either all or none are left over. A clause left over takes the right side as it stands, so that
     its order changes only where just one call can take each parameter.
     """
     pushed = push(right, passing, signatures)
@@ -417,7 +418,7 @@ def _push_into_join(
 
 
 def takes(query: tt.Query, name: str, signatures: Signatures | None) -> bool | None:
-    """Tell whether a call of the query has an input of that name without a value.
+    """Return whether a call of the query has an input of that name without a value.
 
     None if that is not known.
     """
@@ -514,7 +515,7 @@ def resolve(
     outputs: list[Names | None],
     signatures: Signatures | None = None,
 ) -> Iterator[Resolved]:
-    """Yield the clauses with what their names refer to."""
+    """Yield the clauses with the outputs that their names refer to."""
     for condition in conditions:
         literals = []
         everything: dict[str, tuple[int, ...]] = {}

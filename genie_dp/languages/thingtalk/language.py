@@ -49,7 +49,7 @@ class ThingTalk(base.Language):
 
     @cached_property
     def bodies(self) -> TemplateBodies:
-        """Return what compiles the bodies of templates."""
+        """Return the compiler of template bodies."""
         from genie_dp.languages.thingtalk.templates import ThingTalkBodies
 
         return ThingTalkBodies()
@@ -87,7 +87,7 @@ class ThingTalk(base.Language):
         return from_tokens.from_tokens(text, style=self.style, signatures=library, places=places)
 
     def comparison(self, *, unordered: bool = False) -> ProgramComparison | None:
-        """Return how programs are compared; canonical form orders what may be permuted."""
+        """Return how programs are compared; canonical form orders parts that may be permuted."""
         from genie_dp.languages.thingtalk.comparison import ThingTalkComparison
 
         return None if unordered else ThingTalkComparison()

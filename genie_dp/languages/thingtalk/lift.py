@@ -1,4 +1,4 @@
-"""From syntax trees to the pieces of synthesis: what a template body says without its children."""
+"""From syntax trees to the pieces of synthesis: the part of a template body without children."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -59,7 +59,7 @@ def said_of_both(outer: Signature, inner: Iterable[Signature]) -> tuple[str, ...
 
 
 def _phrases(parameter: Parameter) -> Iterator[str]:
-    """Yield what is said of a parameter, without articles; its name if it has no phrase."""
+    """Yield the phrases of a parameter, without articles; its name if it has no phrase."""
     for phrase in parameter.phrases or (parameter.name.replace("_", " "),):
         yield " ".join(_NO_MATTER.sub(" ", phrase).split())
 
@@ -71,7 +71,7 @@ def _element(type_: ty.Type) -> ty.Type:
 
 
 def _alike(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether some value of one type is said as one of the other is."""
+    """Return whether some value of one type has the same words as one of the other."""
     if isinstance(one, ty.Enum) and isinstance(other, ty.Enum):
         return bool(set(one.values) & set(other.values))
     return str(one) == str(other)
@@ -108,15 +108,15 @@ class Lifter:
         return signature
 
     def may_commute(self, left: values.QueryValue, right: values.QueryValue) -> bool:
-        """Tell whether two queries share no output name."""
+        """Return whether two queries share no output name."""
         return not self._outputs_of(left.functions) & self._outputs_of(right.functions)
 
     def inner(
         self, left: values.QueryValue, right: values.QueryValue, *, passes: bool = True
     ) -> tuple[str, ...]:
-        """Return the outputs of a join of two queries that may be said of both (inner.py).
+        """Return the outputs of a join of two queries that conditions on either may use (inner.py).
 
-        Empty if left is no list: what there is one of, no condition picks. All of both sides if
+        Empty if left is no list: no condition picks from a single result. All of both sides if
         nothing passes: "my tasks and my emails" are equals.
         """
         if not passes:
@@ -158,7 +158,7 @@ class Lifter:
         return self._types[function]
 
     def has_output(self, function: str, name: str) -> bool:
-        """Tell whether a function has an output of that name."""
+        """Return whether a function has an output of that name."""
         return name in self._outputs_of((function,))
 
     def owner(self, value: values.QueryValue | values.StreamValue, name: str) -> str:
@@ -198,7 +198,7 @@ class Lifter:
     # -------------------------------------------------------------------------------- pieces
 
     def lift(self, node: Any, opened: Open, function: str = "") -> Any:
-        """Return the piece of a tree without holes; `function` is what a predicate speaks of.
+        """Return the piece of a tree without holes; `function` has the outputs of a predicate.
 
         Raises:
             GenieError: a function or name that the library does not know.
@@ -390,7 +390,7 @@ class Lifter:
         return self.printer.call(shortened, EMPTY)[0], gap, gap_text
 
     def inputs(self, call: ast.Call) -> tuple[tuple[str, str], ...]:
-        """Return what a call sets as (name, tokens), in the order of the names."""
+        """Return the inputs of a call as (name, tokens), in the order of the names."""
         inputs = scope_of(self.signature(qualify(call), call).inputs)
         args = sorted(call.args, key=lambda arg: arg.name)
         return tuple(
@@ -515,7 +515,7 @@ FREE_TEXT = frozenset({"tt:long_free_text", "tt:short_free_text", "tt:long_text"
 
 
 def passing_key(parameter: Parameter, units: Units = SHIPPED) -> str:
-    """Return the key of an output: what it can be passed as; "" for what nobody passes.
+    """Return the key of an output: the input it can be passed as; "" if none.
 
     Same type; for text the same value list, or without a list the same name, since names are used
     alike across skills; numbers only by name. Pictures, links and ids are entities, so they never

@@ -1,4 +1,4 @@
-"""Which values fit where, and what comparisons of them mean: units, dates, text, arrays."""
+"""Which values fit where, and the meaning of comparisons: units, dates, text, arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Moment:
     Attributes:
         now: the time, UTC where it has no zone.
         context: values of the user's context, by path such as ("location", "home").
-        slots: what the placeholders of the program stand for, by token.
+        slots: the values of the placeholders of the program, by token.
     """
 
     now: datetime
@@ -77,13 +77,13 @@ def satisfies(
     moment: Moment,
     ask: Callable[[tt.GetPredicate], bool] | None = None,
 ) -> bool:
-    """Tell whether a predicate holds of the values in scope.
+    """Return whether a predicate holds of the values in scope.
 
     Args:
         predicate: the predicate.
         scope: the values by name.
         moment: when.
-        ask: tells whether a get predicate holds; None where none may stand.
+        ask: returns whether a get predicate holds; None where none may stand.
     """
     match predicate:
         case tt.TrueP():
@@ -122,7 +122,7 @@ def compute(operator: str, arguments: tuple[tt.Value, ...]) -> tt.Value:
     A list without values has no greatest, no least and no average one.
 
     Raises:
-        GenieError: C004 for what it is not computed of.
+        GenieError: C004 for operands of a wrong type.
 
     >>> compute("count", (tt.ArrayValue((tt.StringValue("a"),)),))
     NumberValue(value=Decimal('1'))
@@ -181,7 +181,7 @@ def total(operator: str, values: list[tt.Value]) -> tt.Value:
 
 
 def attach_unit(value: tt.Value, unit: str) -> tt.Value:
-    """Return as many of a unit as a number says; what is no number as it is.
+    """Return a measure of a number and a unit; other values as they are.
 
     >>> from decimal import Decimal
     >>> attach_unit(tt.NumberValue(Decimal(20)), "F")
@@ -232,7 +232,7 @@ def as_date(value: tt.Value) -> datetime:
     """Return the point in time of a date, without a zone: UTC.
 
     Raises:
-        GenieError: C004 for what is no date, or one that no calendar has.
+        GenieError: C004 for a value that is no date, or one that no calendar has.
 
     >>> as_date(tt.DateValue("2026-11-20T10:00:00+01:00"))
     datetime.datetime(2026, 11, 20, 9, 0)
@@ -398,7 +398,7 @@ def _incomparable(expected: str, value: tt.Value) -> GenieError:
 
 
 def equal(left: tt.Value, right: tt.Value) -> bool:
-    """Tell whether two constants are the same.
+    """Return whether two constants are the same.
 
     Entities are by identifier, or by name where one is not looked up yet; so is text that is
     compared with an entity. Places are by degrees, or by name likewise.
@@ -495,7 +495,7 @@ _TESTS: dict[str, Callable[[tt.Value, tt.Value], bool]] = {
 
 
 def compare(left: tt.Value, operator: str, right: tt.Value) -> bool:
-    """Tell whether a comparison of two constants holds; operators as in ast.OPERATORS.
+    """Return whether a comparison of two constants holds; operators as in ast.OPERATORS.
 
     Text is contained, begins and ends without regard to case; measures and dates are compared
     across units and zones. A date is compared with a time as its time of day, a number with an
@@ -542,7 +542,7 @@ def is_assignable(
     is_compared: bool = False,
     is_constant: bool = False,
 ) -> bool:
-    """Tell whether a value of type `source` may stand where `target` is wanted.
+    """Return whether a value of type `source` may stand where `target` is wanted.
 
     Args:
         lenient: whether text that is passed on may stand for an entity.
@@ -592,7 +592,7 @@ def enum_extras(source: ty.Enum, target: ty.Enum) -> tuple[str, ...]:
 
 
 def is_numeric(type_: ty.Type) -> bool:
-    """Tell whether values of the type can be summed.
+    """Return whether values of the type can be summed.
 
     >>> is_numeric(ty.Measure("byte")), is_numeric(ty.STRING)
     (True, False)
@@ -601,7 +601,7 @@ def is_numeric(type_: ty.Type) -> bool:
 
 
 def is_ordered(type_: ty.Type) -> bool:
-    """Tell whether values of the type can be compared with < and >.
+    """Return whether values of the type can be compared with < and >.
 
     >>> is_ordered(ty.DATE), is_ordered(ty.Entity("tt:url"))
     (True, False)
@@ -612,7 +612,7 @@ def is_ordered(type_: ty.Type) -> bool:
 def operand_type(operator: str, left: ty.Type) -> ty.Type | None:
     """Return the type wanted on the right of an operator, or None where it has no overload.
 
-    `contains~` and `in_array~` take text where a list holds texts or what has a name.
+    `contains~` and `in_array~` take text where a list holds texts or named values.
 
     >>> str(operand_type("contains", ty.Array(ty.STRING)))
     'String'
@@ -666,7 +666,7 @@ def computed_type(operator: str, types: Sequence[ty.Type]) -> ty.Type | None:
 
 
 def is_identifier(name: str, left: ty.Type, operator: str) -> bool:
-    """Tell whether a comparison is with what identifies a result, which no text is.
+    """Return whether a comparison is with an identifier of a result, which no text is.
 
     Elsewhere text may stand for an entity: people know it by its name.
 

@@ -22,7 +22,7 @@ Uses = Sequence[tuple[ty.Type, Span | None]]
 
 
 def with_types(tree: tt.Lambda, signatures: Signatures) -> tuple[tt.Lambda, list[Problem]]:
-    """Return a body whose placeholders have the types of what they fill, and what is wrong.
+    """Return a body whose placeholders have the types of the inputs they fill, and its mistakes.
 
     A placeholder that has no type gets Any.
 
@@ -41,7 +41,7 @@ def with_types(tree: tt.Lambda, signatures: Signatures) -> tuple[tt.Lambda, list
 
 
 def _problem_of(name: str, uses: Uses, tree: tt.Lambda) -> Problem | None:
-    """Return what keeps the types of a placeholder's places from being one type."""
+    """Return the mistake if the places of a placeholder have no one type."""
     hint = rf"say it in a lambda: \({name} : String) -> .., with {name} in place of ${name}"
     typed_uses = [(type_, span) for type_, span in uses if type_ != ty.ANY]
     if not typed_uses:
@@ -66,13 +66,13 @@ _TAKE_OUT = "take it out of the optional part, or write a second template"
 def without(
     tree: tt.Lambda, absent: Collection[str], signatures: Signatures, holes: Collection[str] = ()
 ) -> tt.Lambda:
-    """Return a body without the placeholders and children of parts that are not said.
+    """Return a body without the placeholders and children of parts that are left out.
 
-    What needs one of them is left out: an input that need not be given, a clause of a filter.
+    Parts that need one of them are left out: an input that need not be given, a clause of a filter.
     `holes` are the names of all children.
 
     Raises:
-        GenieError: G034 for what cannot be left out, or takes along what is said.
+        GenieError: G034 for a part that cannot be left out, or that contains words that stay.
 
     >>> from types import SimpleNamespace
     >>> from genie_dp.languages.thingtalk.render import render
@@ -106,7 +106,7 @@ def without(
 
 @dataclass(slots=True)
 class _Parts:
-    """Tells which parts of a body need an absent name, and leaves them out."""
+    """Finds the parts of a body that need an absent name, and leaves them out."""
 
     absent: frozenset[str]
     holes: frozenset[str]
@@ -229,7 +229,7 @@ def short_body(text: str, holes: Mapping[str, str], signatures: Signatures, clas
 def _is_same(
     short: str, tree: tt.Lambda, holes: Mapping[str, str], signatures: Signatures, class_name: str
 ) -> bool:
-    """Tell whether a shorter text has the parameters and the body of a tree."""
+    """Return whether a shorter text has the parameters and the body of a tree."""
     try:
         reread = parse_fragment(short, holes, class_name=class_name)
     except GenieError:

@@ -1,6 +1,6 @@
 """Text to syntax tree: programs, policies, classes, datasets, types, template bodies.
 
-grammar.lark says what can be read. A mistake of form ends the reading of a program; in a library
+grammar.lark defines the language. A mistake of form ends the reading of a program; in a library
 file the definition that holds it is skipped, so that one run reports the mistakes of all of them.
 """
 
@@ -242,7 +242,7 @@ def unexpected_character(error: UnexpectedCharacters, text: str, file: str) -> P
 
 
 def describe(names: Iterable[str], terminals: Mapping[str, TerminalDef]) -> list[str]:
-    """Return readable names of what may stand, groups first.
+    """Return readable names of the possible tokens, groups first.
 
     >>> describe(["ATNAME", "_AGG", "LPAR", "STRING"], {})
     ['a query', 'a text in quotes']
@@ -329,7 +329,7 @@ def _sign(failure: Failure) -> str | None:
 
 
 def _unread(failure: Failure) -> str | None:
-    """Return what to write for a construct of another ThingTalk."""
+    """Return the replacement for a construct of another ThingTalk."""
     start = failure.token.start_pos
     before, rest = failure.text[:start], failure.text[start:]
     unread_name = next((name for name, (head, tail) in _UNREAD.items()
@@ -643,7 +643,7 @@ def _tree(
 ) -> Tree[Token]:
     """Return the parse tree; names of children get the terminal of their kind on the way in.
 
-    What is wrong with a text is found by reading it once more, token by token, which is slower.
+    Mistakes of a text are found by reading it once more, token by token, which is slower.
     """
     _CHILDREN.kinds, _CHILDREN.text = holes, text if class_name else ""
     if _HALF_CHARACTER.search(text) is None:
@@ -695,9 +695,9 @@ def _tree_by_tokens(text: str, start: str, file: str, holes: Mapping[str, str]) 
 
 
 def _find_accepted(tokens: list[Token], start: str) -> frozenset[str]:
-    """Return what may follow the tokens.
+    """Return the possible tokens after the given ones.
 
-    The parser that failed cannot tell: it has acted on the bad token as far as it could.
+    The parser that failed does not know: it has acted on the bad token as far as it could.
     """
     parser = _lark().parse_interactive("", start=start)
     for token in tokens:
@@ -709,7 +709,7 @@ def _without_definition(text: str, position: int) -> str | None:
     """Return the text with the definition around `position` blanked; None if none is found.
 
     A definition of a class or dataset ends with `;`. Where the mistake is outside of them, all of
-    the class or dataset is blanked. Places of what stays are the same.
+    the class or dataset is blanked. The places of all other parts stay the same.
     """
     start, end = _member_around(text, position)
     if start is None:

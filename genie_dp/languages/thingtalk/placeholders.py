@@ -23,7 +23,7 @@ Use = tuple[str, str, str]
 
 
 def uses(library: Signatures, node: Any, function: str = "") -> Iterator[Use]:
-    """Yield what every placeholder of a tree fills, in program order.
+    """Yield the use of every placeholder of a tree, in program order.
 
     `function` is the one whose outputs a predicate at the top speaks of. A placeholder to which the
     program gives a unit stands for a number, whatever the parameter holds.
@@ -94,7 +94,7 @@ def _of_timer(library: Signatures, node: ast.AtTimer | ast.Timer) -> Iterator[Us
 
 
 def _of_computed(library: Signatures, value: Any, function: str) -> Iterator[Use]:
-    """Yield what is filled in a computed value: places, and conditions on the values of a list."""
+    """Yield the uses in a computed value: places, and conditions on the values of a list."""
     if not isinstance(value, ast.Computed):
         return
     first = ast.computed_name(value.arguments[0])
@@ -170,12 +170,12 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
 
     Args:
         program: the program.
-        values: placeholder -> (value in token form, words that it was said in). The words are what
-            stands in for a placeholder inside of free text.
+        values: placeholder -> (value in token form, words that expressed it). The words
+            stand in for a placeholder inside of free text.
 
-    A day is a span of time, too: what equals it lies between its two midnights. `> DATE` is after
-    a span, `< DATE` before it. Several values that one output equals are alternatives: nothing is
-    both on saturday and on sunday.
+    A day is a span of time, too: a value equal to it lies between its two midnights. `> DATE` is
+    after a span, `< DATE` before it. Several values that one output equals are alternatives:
+    nothing is both on saturday and on sunday.
 
     Raises:
         ValueError: a span where neither a comparison nor an input takes it; a day that is another
@@ -230,7 +230,7 @@ def _rules(program: Any) -> Sequence[ast.Rule]:
 
 
 def _refuse_days(node: Any, said: Mapping[str, str]) -> Any:
-    """Refuse a comparison with a day that is told from today, which has no digit in its words."""
+    """Refuse a comparison with a day relative to today, which has no digit in its words."""
     match node:
         case ast.Atom(value=ast.SlotValue(token)) if not re.search(r"\d", said.get(token, "0")):
             raise ValueError(f"{said[token]!r} is another day each time")
@@ -261,7 +261,7 @@ def _with_alternatives(node: Any, spans: Mapping[str, "_Span"]) -> Any:
 
 
 def _alternatives(atoms: Sequence[Any], spans: Mapping[str, "_Span"]) -> tuple[Any, ...]:
-    """Return what holds if an output equals one of several values."""
+    """Return the predicate that an output equals one of several values."""
     periods = [spans[x.value.token] for x in atoms if x.value.token in spans]
     if len(periods) == len(atoms):
         periods.sort(key=lambda span: span.start.iso)
@@ -293,7 +293,7 @@ def _span_of(text: str) -> _Span | None:
 def _with_ends(node: Any, spans: Mapping[str, _Span]) -> Any:
     """Return a comparison with a span of time as one with its ends, an input as one to ask for.
 
-    What equals a day lies within it; elsewhere a day is the moment at which it begins.
+    A value equal to a day lies within it; elsewhere a day is the moment at which it begins.
     """
     match node:
         case ast.Arg(_, ast.SlotValue(token)) if token in spans and not spans[token].is_day:
@@ -316,7 +316,7 @@ def _within(node: Any, span: _Span) -> ast.And:
 
 
 def days_as_spans(program: P) -> P:
-    """Return a program in which what equals a day lies within it, as `fill` writes it.
+    """Return a program in which values equal to a day lie within it, as `fill` writes it.
 
     >>> from genie_dp.languages.thingtalk.parser import parse
     >>> from genie_dp.languages.thingtalk.render import render
@@ -377,7 +377,7 @@ def placeholders(program: Any) -> tuple[str, ...]:
 
 
 def map_names(program: P, find: Callable[[str, str], str]) -> P:
-    """Return the program with what `find(kind, words)` gives for each entity that was said by name.
+    """Return the program with each named entity replaced by `find(kind, words)`.
 
     >>> from genie_dp.languages.thingtalk.from_tokens import from_tokens
     >>> from genie_dp.languages.thingtalk.render import render
@@ -409,7 +409,7 @@ class ThingTalkValues(ProgramValues):
         return True
 
     def uses(self, program: Any, library: Any) -> Iterator[Use]:
-        """Yield what every placeholder of a program stands for, in program order."""
+        """Yield the use of every placeholder of a program, in program order."""
         return uses(library, program)
 
     def limits(self, program: str, library: Any) -> Mapping[str, Limits]:

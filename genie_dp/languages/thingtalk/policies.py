@@ -1,10 +1,10 @@
-"""What a policy lets a person do (TACL; Genie, section 6.2): the program, restricted, or nothing.
+"""The program that a policy allows a person (TACL; Genie, section 6.2): restricted, or none.
 
 A policy speaks of programs with at most one query function and one action. Its predicates are on
 outputs and inputs: on an output, it becomes a filter; on an input that is a constant it is decided
-here; on an input that takes an output, it becomes a filter on that output. What cannot be decided
-is refused, and so is a program whose conditions ask another query: whether something comes of it
-would tell what that query answers.
+here; on an input that takes an output, it becomes a filter on that output. Conditions that cannot
+be decided are refused, and so is a program whose conditions ask another query: whether something
+comes of it would reveal the answer of that query.
 """
 
 from collections.abc import Mapping
@@ -42,11 +42,11 @@ def allowed(
     """Return the program as far as a policy lets a person run it, None if it does not at all.
 
     Args:
-        policy: who may do what.
+        policy: the permission.
         source: the person who asks.
-        program: what they ask for; a program that does more than one query and one action, or has
+        program: the requested program; one that does more than one query and one action, or has
             more than one rule, is refused. A query in a condition is one, too.
-        signatures: tell the outputs of a query from its inputs.
+        signatures: distinguish the outputs of a query from its inputs.
         moment: when they ask; conditions on constants are decided as of then.
 
     >>> from datetime import datetime
@@ -121,7 +121,7 @@ def _speaks_of(function: tt.PolicyFunction | tt.Hole | None, action: tt.Action) 
 
 
 def _names(function: tt.PolicyFunction, call: tt.Call) -> bool:
-    """Tell whether a policy's function, `@c.*` or `*` is that of a call."""
+    """Return whether a policy's function, `@c.*` or `*` is that of a call."""
     if function.class_name is None:
         return True
     same_class = function.class_name == call.selector.class_name
@@ -150,7 +150,7 @@ def _decide(predicate: tt.Predicate, inputs: Mapping[str, tt.Value], moment: Mom
 def _specialize(
     predicate: tt.Predicate, inputs: Mapping[str, tt.Value], outputs: frozenset[str], moment: Moment
 ) -> tt.Predicate:
-    """Return a condition on outputs only: inputs are replaced by what they are given."""
+    """Return a condition on outputs only: inputs are replaced by their values."""
 
     def visit(node: tt.Predicate) -> tt.Predicate:
         match node:
@@ -225,7 +225,7 @@ _FLIPPED = {
 def _resolve_input(
     value: tt.Value, inputs: Mapping[str, tt.Value], outputs: frozenset[str]
 ) -> tt.Value:
-    """Return what an input is given; other values and outputs as they are."""
+    """Return the value of an input; other values and outputs as they are."""
     if isinstance(value, tt.VarRef) and value.name in inputs:
         return inputs[value.name]
     if not outputs.issuperset(value_names(value)):

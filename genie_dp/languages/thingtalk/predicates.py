@@ -3,8 +3,8 @@
 A predicate is worked on as a list of clauses, each a sorted tuple of literals. No clause is true,
 an empty clause is false. Every literal carries its sort key, which is also its identity.
 
-A result has a value for each of its outputs, so that of `x > 5` and `x <= 5` one holds: what has
-an opposite is never negated.
+A result has a value for each of its outputs, so that of `x > 5` and `x <= 5` one holds: a result
+with an opposite is never negated.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ def canonical_predicate(
 
     Constants and `x == x` are folded, negation stands on atoms without an opposite only, clauses
     implied by others fall away, clauses and operands are sorted: `@f` < `not` < `param:`, then by
-    parameter name, operator and value. What `in_array` lists is sorted, each once.
+    parameter name, operator and value. The items of `in_array` are sorted, each once.
 
     Raises:
         GenieError: C001 if the conjunctive normal form has more than MAX_CLAUSES clauses.
@@ -65,8 +65,8 @@ def canonical_predicate(
 def canonical_call(call: tt.Call, signatures: Signatures | None = None) -> tt.Call:
     """Return the call with inputs and device attributes in alphabetical order.
 
-    `$?` for a required parameter says nothing that leaving it out does not, and falls away; this
-    needs signatures to tell that the parameter is required.
+    `$?` for a required parameter means the same as leaving it out, and falls away; this
+    needs signatures to know that the parameter is required.
 
     >>> from genie_dp.languages.thingtalk.ast import EnumValue
     >>> args = tt.Arg("low", EnumValue("a")), tt.Arg("high", EnumValue("b"))
@@ -130,7 +130,7 @@ def canonical_value(value: tt.Value) -> tt.Value:
 
 
 def canonical_computed(value: tt.Computed) -> tt.Computed:
-    """Return a computed value with its parts in one form; the order of two places says nothing.
+    """Return a computed value with its parts in one form; the order of two places has no meaning.
 
     >>> here, there = tt.VarRef("geo"), tt.ContextValue(("location", "home"))
     >>> canonical_computed(tt.Computed("distance", (there, here))).arguments[0]
@@ -230,7 +230,7 @@ def _literal(atom: tt.Atom | tt.Comparison, negated: bool) -> list[Clause]:
 
 
 def left_text(atom: tt.Atom | tt.Comparison) -> str:
-    """Return what a comparison compares, as canonical form sorts by it.
+    """Return the left side of a comparison, the sort key of canonical form.
 
     >>> left_text(tt.Comparison(tt.Computed("count", (tt.VarRef("a"),)), "==", tt.VarRef("b")))
     'count ( param:a )'
@@ -242,7 +242,7 @@ A = TypeVar("A", bound=tt.Atom | tt.Comparison)
 
 
 def _one_way(atom: A) -> A:
-    """Return the comparison said in one way: `x in_array [a]` is `x == a`, order does not count."""
+    """Return the canonical comparison: `x in_array [a]` is `x == a`, order does not count."""
     operator, value = atom.operator, canonical_value(atom.value)
     if operator == "in_array" and isinstance(value, tt.ArrayValue):
         items = listed_once(value.items)
@@ -282,7 +282,7 @@ def _rank(value: tt.Value) -> tuple[str, Decimal, str]:
 
 
 def _opposite(atom: A) -> A | None:
-    """Return the comparison that holds where this one does not, if an operator says so."""
+    """Return the comparison that holds where this one does not, if there is such an operator."""
     if isinstance(atom.value, tt.BooleanValue) and atom.operator == "==":
         return replace(atom, value=replace(atom.value, value=not atom.value.value))
     operator = OPPOSITES.get(atom.operator)
@@ -515,7 +515,7 @@ def passed_names(predicate: tt.Predicate, signatures: Signatures | None = None) 
 
 
 def is_stable(predicate: tt.Predicate) -> bool:
-    """Tell whether the predicate says the same of a result at all times.
+    """Return whether the predicate has the same value for a result at all times.
 
     It does not where it compares with the time or place of execution, or asks a query.
     """

@@ -1,7 +1,8 @@
 """Prints programs: one walk over their constructs, and a form for each of the two spellings.
 
-A form says how constructs are spelled, as surface text (`render`) or as tokens (`tokens`). What no
-layout can say is a method of the form's printer: names, calls, negation and parentheses.
+A form defines how constructs are spelled, as surface text (`render`) or as tokens (`tokens`). Parts
+that no layout can express are methods of the form's printer: names, calls, negation and
+parentheses.
 """
 
 from abc import ABC, abstractmethod
@@ -24,13 +25,13 @@ class Form:
     """How constructs are spelled.
 
     Attributes:
-        comma: what stands between the parts of a list.
+        comma: separator of the parts of a list.
         group: a query or stream in parentheses.
         listing: values in brackets.
         no_items: brackets without values.
         several_parts: a measure of several parts that moves a date.
-        policy: what a policy begins with.
-        connectives: what joins the operands of `And` and `Or`, the looser one first.
+        policy: the beginning of a policy.
+        connectives: separators of the operands of `And` and `Or`, the looser one first.
         primaries: queries of which an index needs no parentheses.
 
     The other attributes are the layouts of the constructs that they are named after.
@@ -91,7 +92,8 @@ TOKENS = Form(
 class Printer(ABC):
     """Prints pieces of programs.
 
-    Scopes hold what names in a piece may refer to; only a form that writes types needs them.
+    Scopes hold the outputs that names in a piece may refer to; only a form that writes types needs
+    them.
 
     Attributes:
         form: how constructs are spelled.
@@ -116,7 +118,7 @@ class Printer(ABC):
         return f"{text} => {self.action(rule.action, scope)}"
 
     def action(self, action: tt.Action, scope: Scope) -> str:
-        """Return what a rule does with its results."""
+        """Return the action of a rule on its results."""
         match action:
             case tt.Notify():
                 return "notify"
@@ -136,7 +138,7 @@ class Printer(ABC):
         return f"{self.form.policy}{source} : {' => '.join(steps)}"
 
     def policy_function(self, function: tt.PolicyFunction | tt.Hole) -> str:
-        """Return what a policy speaks of."""
+        """Return the function of a policy."""
         if isinstance(function, tt.Hole):
             return self.hole(function)
         if function.class_name is None:
@@ -204,7 +206,7 @@ class Printer(ABC):
     def _of_results(
         self, query: tt.Aggregate | tt.Projection | tt.Sort | tt.Slice, outer: Scope
     ) -> Printed:
-        """Return what is made of the results of a query, with its outputs."""
+        """Return a query that transforms the results of another one, with its outputs."""
         is_bare = isinstance(query, tt.Slice) and type(query.query) in self.form.primaries
         text, scope = (self.query if is_bare else self.group)(query.query, outer)
         match query:
@@ -313,7 +315,7 @@ class Printer(ABC):
 
     @abstractmethod
     def passing(self, passing: tuple[tt.Arg, ...], right: tt.Query, left: Scope) -> str:
-        """Return what a join passes to its right side, "" for nothing."""
+        """Return the inputs that a join passes to its right side, "" for none."""
 
     @abstractmethod
     def write_watched(self, names: tuple[str, ...], scope: Scope) -> str:

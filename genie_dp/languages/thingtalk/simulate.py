@@ -1,6 +1,6 @@
-"""A small reference interpreter: what a program does to given tables, step by step.
+"""A small reference interpreter: the effect of a program on given tables, step by step.
 
-It defines the meaning that `canonical` keeps, and shows users what a program would do. It is
+It defines the meaning that `canonical` keeps, and shows users the effect of a program. It is
 written to be read, not to be fast.
 
 - A query is a list of results. A name in scope is the right-most output of that name.
@@ -41,7 +41,7 @@ Rows = list[dict[str, tt.Value]]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a query function answers.
+    """The answers of a query function.
 
     Attributes:
         snapshots: its rows at each step; the last snapshot stays.
@@ -87,14 +87,14 @@ def simulate(
     context: Mapping[tuple[str, ...], tt.Value] | None = None,
     slots: Mapping[str, tt.Value] | None = None,
 ) -> tuple[Effect, ...]:
-    """Return what a program does, in order of steps; results of one step have no further order.
+    """Return the effects of a program, in order of steps; those of one step have no further order.
 
     Args:
         program: a well-typed program.
         tables: the answers of the queries, by function, such as "@com.gmail.inbox".
         steps: the times at which the world is looked at; snapshots go with them.
         context: the user's context by path, such as ("location", "home").
-        slots: what placeholders of the program stand for.
+        slots: values of the placeholders of the program.
 
     Raises:
         GenieError: C002 for a query without a table, C003 for a name that is not in scope, C004 for
@@ -243,7 +243,7 @@ def _join(query: tt.Join, step: Step, scope: Row, passed: Row) -> Rows:
 
 
 def _takes(query: tt.Query, name: str, step: Step) -> bool:
-    """Tell whether a call of the query has an input of that name without a value."""
+    """Return whether a call of the query has an input of that name without a value."""
     match query:
         case tt.Call(args=args):
             table = step.tables.get(qualify(query))
@@ -279,7 +279,7 @@ def _project_row(
 
 
 def holds(predicate: tt.Predicate, scope: Row, step: Step) -> bool:
-    """Tell whether a predicate holds of the values in scope at a step."""
+    """Return whether a predicate holds of the values in scope at a step."""
 
     def ask(asked: tt.GetPredicate) -> bool:
         rows = _answer(asked.call, step, scope, {})
@@ -378,7 +378,7 @@ def _fires(timer: tt.AtTimer | tt.Timer, world: Sequence[Step], step: Step) -> b
 
 
 def _is_past(value: tt.Value, last: datetime, now: datetime, timer: tt.AtTimer) -> bool:
-    """Tell whether a time of day lies after the last moment and not after this one."""
+    """Return whether a time of day lies after the last moment and not after this one."""
     moment = operators.as_time(value)
     if moment is None:
         raise GenieError(Problem("C004", f"expected a time, got {value}", timer.span))

@@ -1,6 +1,6 @@
 """Questions answered from a database: queries of ThingTalk as SQL.
 
-What a query means is what `simulate` does. Two things are wider, since data is not as clean as
+The meaning of a query is that of `simulate`. Two things are wider, since data is not as clean as
 programs are: names and texts are compared as they are read, in lower-case words, and a comparison
 with a value that is missing does not hold. Values go in as parameters, never as text.
 """
@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a question found.
+    """The answer to a question.
 
     Attributes:
         names: of the values, in order.
@@ -60,7 +60,7 @@ class Database:
     def __init__(
         self, connection: sqlite3.Connection, places: Mapping[str, Place], library: Signatures
     ):
-        """Take a connection and where it has what functions answer, by their names ("@c.f").
+        """Take a connection and the places of tables, by function name ("@c.f").
 
         Raises:
             GenieError: N043, the database lacks a table or a column.
@@ -84,14 +84,14 @@ class Database:
                 yield Problem("N043", message, hint=did_you_mean(column, columns))
 
     def answer(self, program: tt.Program, *, now: datetime) -> Found:
-        """Return what a question finds.
+        """Return the answer to a question.
 
         Args:
             program: one rule `now => QUERY => notify`.
             now: the time that "today" is about.
 
         Raises:
-            GenieError: C007, it is no such question, or asks what no table has.
+            GenieError: C007, it is no such question, or asks for values that no table has.
         """
         rule = program.rules[0]
         if len(program.rules) > 1 or rule.stream is not None or rule.query is None:
@@ -108,7 +108,7 @@ class Database:
         return Found(tuple(names), tuple(map(tuple, rows)), types)
 
     def effects(self, code: str, language: Language, *, now: datetime) -> Iterator[str]:
-        """Yield what a question finds, a line each for people, or why it is not answered."""
+        """Yield the answer to a question, a line each for people, or why there is none."""
         program = language.parse(code)
         if isinstance(program, tt.Policy):
             yield "a policy does nothing by itself"
@@ -134,7 +134,7 @@ class Database:
 
 
 def _line(found: Found, row: Sequence[Any]) -> str:
-    """Return a result for people; what is missing is left out.
+    """Return a result for people; missing values are left out.
 
     >>> _line(Found(("name", "weight"), (), (ty.STRING, ty.Measure("kg"))), ("Bella", 8.0))
     'name = Bella, weight = 8 kg'
@@ -248,7 +248,7 @@ class _SqlWriter:
         return select
 
     def _from(self, select: Select) -> tuple[str, _Scope]:
-        """Return the FROM of a select, and what its columns are called there."""
+        """Return the FROM of a select, and the names of its columns."""
         alias = self.alias()
         scope = {
             name: _Value(f"{alias}.{_quote(name)}", type_) for name, type_ in select.columns.items()
@@ -413,7 +413,7 @@ class _SqlWriter:
         return where, listed.values + values
 
     def _items(self, listed: _Value) -> tuple[str, _Value]:
-        """Return the FROM of a list, and what one of it is called there."""
+        """Return the FROM of a list, and the name of an item of it."""
         alias = self.alias()
         element = listed.type.element if isinstance(listed.type, ty.Array) else ty.ANY
         return f"json_each({listed.text}) AS {alias}", _Value(f"{alias}.value", element)
@@ -426,7 +426,7 @@ class _SqlWriter:
         return scope[name]
 
     def value(self, value: tt.Value, scope: _Scope) -> _Value:
-        """Return a value of a program: a column, what is computed of it, or a parameter."""
+        """Return a value of a program: a column, a computed value, or a parameter."""
         match value:
             case tt.VarRef(name):
                 return self._find_column(name, scope, value)

@@ -1,7 +1,7 @@
 """Programs as JSON, for tools that read no ThingTalk: a tree, calls, and the schema of both.
 
 A tree has an object for every node of `ast`: its `kind`, and its fields under their names. Calls
-are what is left where a program is nothing but functions with values: the same that tools of
+are the program where it is nothing but functions with values: the same that tools of
 language models take.
 """
 
@@ -26,7 +26,7 @@ _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def kind_of(node: type[Any]) -> str:
-    """Return what a node of a tree is called.
+    """Return the kind of a node of a tree.
 
     >>> kind_of(tt.StringValue), kind_of(tt.TrueP), kind_of(tt.GetPredicate)
     ('string', 'true', 'get_predicate')
@@ -78,7 +78,7 @@ def _fields(node: Any) -> Json:
 
 
 def _key(field: str) -> str:
-    """Return what a field is called in JSON, where `kind` is that of the node."""
+    """Return the name of a field in JSON, where `kind` is that of the node."""
     return "type" if field == "kind" else field
 
 
@@ -364,7 +364,7 @@ def _call_schema(signature: Signature, library: Any) -> Json:
 
 
 def _input_schema(type_: ty.Type, units: Units) -> Json:
-    """Return the schema of what `plain_value` makes of the values of a type."""
+    """Return the schema of the values of a type, as `plain_value` returns them."""
     moments = [ref("date_now"), ref("date_edge"), ref("date_offset")]
     others: list[Json]
     match type_:
@@ -397,7 +397,7 @@ def _input_schema(type_: ty.Type, units: Units) -> Json:
 
 
 def call(function: Signature, constants: Mapping[str, str]) -> Any:
-    """Return the command that does an action, or shows what a query gives."""
+    """Return the command that does an action, or shows the results of a query."""
     types = {parameter.name: parameter.type for parameter in function.parameters}
     inputs = (f"param:{name}:{types[name]} = {text}" for name, text in constants.items())
     notify = () if function.kind == "action" else ("=> notify",)

@@ -1,4 +1,4 @@
-"""Small tables that queries answer, and what a program would do with them."""
+"""Small tables that queries answer, and the effect of a program on them."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -25,12 +25,12 @@ _HINT = '{"@com.gmail.inbox": [{"sender": "bob", "subject": "lunch", "is_importa
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What queries answer, by function."""
+    """The answers of queries, by function."""
 
     by_function: Mapping[str, Table]
 
     def effects(self, code: str, language: Language, *, now: datetime) -> Iterator[str]:
-        """Yield what a program would do with tables, in lines for people."""
+        """Yield the effects of a program on tables, in lines for people."""
         program = language.parse(code)
         if isinstance(program, tt.Policy):
             yield "a policy does nothing by itself"
@@ -129,7 +129,7 @@ def _cells(row: dict[str, Any], signature: Signature) -> Iterator[tuple[str, Any
 
 
 def _value(told: Any, type_: Type) -> tt.Value | None:
-    """Return what JSON says as a value of a type, None if it is none."""
+    """Return a JSON value as a value of a type, None if it is none."""
     match type_, told:
         case Array(), list():
             items = [_value(element, type_.element) for element in told]

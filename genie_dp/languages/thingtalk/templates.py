@@ -1,4 +1,4 @@
-"""Bodies of templates that are ThingTalk, ways to say constants, and placeholders left open."""
+"""Bodies of templates in ThingTalk, phrases of constants, and placeholders left open."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -28,13 +28,13 @@ from genie_dp.languages.units import SHIPPED, Units
 
 
 class SpokenEnums(Protocol):
-    """A library that knows how people say the values of enums; skills.Library does."""
+    """A library with phrases of the values of enums, such as skills.Library."""
 
     def functions(self) -> Iterable[Signature]:
         """Return all callable functions."""
 
     def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
-        """Return the ways to say a value of a parameter's enum, the usual one first."""
+        """Return the phrases of a value of a parameter's enum, the usual one first."""
 
 
 class ThingTalkBodies(TemplateBodies):
@@ -63,7 +63,7 @@ class ThingTalkBodies(TemplateBodies):
     ) -> Fragment:
         """Compile a template body, text or tree; `holes` maps names of children to kinds.
 
-        A text without holes is type-checked here; what stands around children is when they are
+        A text without holes is type-checked here; the parts around children when they are
         first met, but for its units. Trees come from readers that have checked them.
         """
         tree = self.parse(text, holes, class_name=class_name) if isinstance(text, str) else text
@@ -109,7 +109,7 @@ class ThingTalkBodies(TemplateBodies):
         return short_body(text, holes, library, class_name)
 
     def constants(self, type_: ty.Type, library: Any = None) -> Iterator[Constant]:
-        """Yield the ways to say a constant of a type: a placeholder, or the words of an enum.
+        """Yield the ways to express a constant of a type: a placeholder, or the words of an enum.
 
         >>> bodies = ThingTalkBodies()
         >>> [c.words for c in bodies.constants(ty.Enum(("on", "turned_off")))]
@@ -133,7 +133,7 @@ class ThingTalkBodies(TemplateBodies):
             yield Constant(token, ConstantValue(token, state, ast.SlotValue(token)), stem)
 
     def gaps(self, fragment: Fragment, name: str, library: Any = None) -> Iterator[Value]:
-        """Yield what may be left open for a placeholder: one for each key of the input it fills.
+        """Yield the gaps for a placeholder: one for each key of the input it fills.
 
         Only an input of the body's own call can be passed; a value inside of a filter cannot.
         """
@@ -201,7 +201,7 @@ def _places(type_: ty.Enum, library: SpokenEnums | None) -> list[tuple[str, str]
 def _speak_enum(
     name: str, places: Sequence[tuple[str, str]], library: SpokenEnums | None
 ) -> tuple[str, ...]:
-    """Return the ways to say an enum value: those of every parameter that has the type."""
+    """Return the phrases of an enum value: those of every parameter that has the type."""
     if library is None:
         return (name.replace("_", " "),)
     phrases = {
@@ -227,7 +227,7 @@ def _calls(node: object) -> Iterator[ast.Call]:
 
 
 def _is_extensive(type_: ty.Type, units: Units) -> bool:
-    """Tell whether totals of such values make sense by nature: sizes, durations, money."""
+    """Return whether totals of such values make sense by nature: sizes, durations, money."""
     if isinstance(type_, ty.Measure):
         return units.base(type_.unit) in ("byte", "ms", "kcal")
     return type_ == ty.CURRENCY

@@ -7,7 +7,7 @@ r"""The token form of programs: tokens separated by one space, as a neural model
 - A query inside of another, of a monitor or an aggregation stands in `( )`, and nothing else does:
   `( q ) filter P`, `( q ) join ( q ) on param:x:T = param:y:T`, `aggregate sum param:f:T of ( q )`,
   `aggregate count of ( q )`, `monitor ( q ) on new [ param:a:T , param:b:T ]`.
-- What questions need: `( q ) select [ param:a:T , count ( param:b:T ) ]`, with `*` first where all
+- Questions: `( q ) select [ param:a:T , count ( param:b:T ) ]`, with `*` first where all
   outputs stay, `( q ) sort param:a:T desc`, `( q ) [ 1 ]`, `( q ) [ 1 : 3 ]`.
 - Streams: `edge ( s ) on P`, `( s ) filter P`, `attimer time = v`, `timer base = v , interval = v`,
   and, as the stream of a rule or inside another one, `( s => q )` or `( s => ( q ) on .. )`.
@@ -122,7 +122,7 @@ def number_token(value: Decimal) -> str:
 
 
 def is_on_earth(latitude: Decimal, longitude: Decimal) -> bool:
-    """Tell whether there is a place of that latitude and longitude.
+    """Return whether there is a place of that latitude and longitude.
 
     >>> is_on_earth(Decimal("37.4"), Decimal("-122.1")), is_on_earth(Decimal(91), Decimal(0))
     (True, False)

@@ -82,7 +82,7 @@ def unquote(literal: str) -> str:
 
 
 def has_half_character(literal: str) -> bool:
-    r"""Tell whether a string literal holds a half of a character without the other.
+    r"""Return whether a string literal holds a half of a character without the other.
 
     >>> has_half_character(r'"\ud83d"'), has_half_character(r'"\ud83d\ude00"')
     (True, False)
@@ -98,7 +98,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def is_constructor(name: str) -> bool:
-    """Tell whether a value is written like a call of that name.
+    """Return whether a value is written like a call of that name.
 
     >>> is_constructor("makeDate"), is_constructor("inbox")
     (True, False)
@@ -107,7 +107,7 @@ def is_constructor(name: str) -> bool:
 
 
 def is_computed(name: str, after: str) -> bool:
-    """Tell whether a name with a bracket after it is a value computed of an output.
+    """Return whether a name with a bracket after it is a value computed of an output.
 
     A function of that name takes none or its inputs by their names.
 
@@ -118,7 +118,7 @@ def is_computed(name: str, after: str) -> bool:
 
 
 def unit_hint(name: str, known: Sequence[str]) -> str:
-    """Return what may be meant by a word that is no unit: 5mb, 3hours.
+    """Return the unit that a word probably means if it is none: 5mb, 3hours.
 
     >>> unit_hint("mb", tuple(SHIPPED)), unit_hint("hours", tuple(SHIPPED))
     ("did you mean 'MB'?", "did you mean 'h'?")
@@ -504,7 +504,7 @@ class ValueReader(Transformer[Token, Any]):
 
 
 def _part_hint(name: str, args: list[ast.Value]) -> str | None:
-    """Return what to write for a date of another ThingTalk."""
+    """Return the replacement for a date of another ThingTalk."""
     match name.removeprefix("make"), args:
         case "Date", [ast.EnumValue()]:
             return UNREAD["weekday"]
@@ -543,7 +543,7 @@ class Then(NamedTuple):
 
 
 class CallInputs(NamedTuple):
-    """What stands in the parentheses of a call."""
+    """The contents of the parentheses of a call."""
 
     args: tuple[ast.Arg, ...]
     span: Span
@@ -877,7 +877,7 @@ class LibraryReader(ProgramReader):
         return parameters
 
     def record_param(self, meta: Meta, children: list[Any]) -> list[decl.ParamDecl]:
-        """Return the fields of a record as parameters: nothing is said of the record itself."""
+        """Return the fields of a record as parameters; the record itself is none."""
         direction, name, *rest = children
         if direction != "out":
             hint = "declare each of its fields as an input"

@@ -120,7 +120,7 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
 def rewrite_outermost(node: Any, change: Callable[[Any], Any]) -> Any:
     """Return the node with `change` applied from the top.
 
-    What `change` returns is not looked into; None goes on below.
+    Results of `change` are not looked into; None goes on below.
     """
     changed = change(node)
     if changed is not None:
@@ -138,7 +138,7 @@ def rewrite_outermost(node: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def is_node(item: Any) -> bool:
-    """Tell whether a field's value is a node."""
+    """Return whether a field's value is a node."""
     return hasattr(item, "__dataclass_fields__")
 
 
@@ -157,7 +157,7 @@ def anonymize(program: P) -> P:
 
     They are numbered in program order, separately for each stem of `slot_stem`; every literal
     gets its own. Words of the language (enums, true, now, places of the context) stay, as do
-    pictures, which people cannot say. Placeholders already there keep their numbers, which no
+    pictures, which have no words. Placeholders already there keep their numbers, which no
     literal gets: doing it twice changes nothing more.
 
     >>> from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The type checker: all mistakes of a program at once, each with its place and what to do next.
+"""The type checker: all mistakes of a program at once, each with its place and a hint.
 
 Codes:
 
@@ -26,9 +26,9 @@ And those of programs again:
 
 | T043 unknown attribute of a device | T044 one that is no constant | T045 interval of nothing |
 
-What questions need:
+Questions:
 
-| T046 order by what has none | T047 index that is no place | T048 nothing to compute this of |
+| T046 order by an unordered value | T047 index that is no place | T048 nothing to compute this of |
 | T049 computed value where none may stand | T050 two values of one name in a projection |
 """
 
@@ -88,7 +88,7 @@ class Report:
 
     @contextmanager
     def no_event(self) -> Iterator[None]:
-        """Hold that nothing has happened yet, as inside of what makes events."""
+        """Hold that nothing has happened yet, as inside of a stream."""
         before, self.has_event = self.has_event, False
         yield
         self.has_event = before
@@ -142,7 +142,7 @@ def find_function(
 
 
 def find_class(class_name: str, function: str | None, span: Span | None, report: Report) -> bool:
-    """Tell whether the library has a class; report it where it has none."""
+    """Return whether the library has a class; report it where it has none."""
     class_names = report.signatures.class_names()
     if class_name in class_names:
         return True
@@ -198,7 +198,7 @@ def expect(
     Args:
         value: the value.
         expected: the type wanted.
-        what: what the value is for, as the message names it.
+        what: the role of the value, as the message names it.
         scope: the names that the value may refer to.
         report: where mistakes go.
         lenient: whether text that is passed on may stand for an entity.
@@ -262,7 +262,7 @@ def expect_interval(value: tt.Value, scope: Scope, report: Report) -> None:
 def type_of(value: tt.Value, scope: Scope, report: Report, expected: ty.Type = ty.ANY) -> ty.Type:
     """Return the type of a value, Any where a mistake inside of it was reported.
 
-    What is `expected` says what may have been meant.
+    `expected` decides the hint.
     """
     match value:
         case tt.VarRef():
@@ -433,7 +433,7 @@ def _slot(value: tt.SlotValue, report: Report) -> ty.Type:
 
 
 def _computed_type(value: tt.Computed, fields: Scope, scope: Scope, report: Report) -> ty.Type:
-    """Return the type of a value computed of one of the fields; what else it takes is in scope."""
+    """Return the type of a value computed of one of the fields; its other operands are in scope."""
     first, *others = value.arguments
     before = len(report.problems)
     match first:
@@ -583,7 +583,7 @@ def _value_hint(
 
 
 def is_text_like(actual: ty.Type, element: ty.Type) -> bool:
-    """Tell whether a value is of an array's element type, so that only the brackets are missing.
+    """Return whether a value is of an array's element type, so that only the brackets are missing.
 
     >>> is_text_like(ty.STRING, ty.Entity("tt:hashtag")), is_text_like(ty.NUMBER, ty.STRING)
     (True, False)
@@ -758,10 +758,10 @@ def check_predicate(
 
     Args:
         predicate: the predicate.
-        fields: what it may compare.
-        outer: what values may refer to besides.
+        fields: the outputs that it may compare.
+        outer: the names that values may refer to besides.
         report: where mistakes go.
-        what: what the fields are, as the message names one.
+        what: the noun for a field in messages.
     """
     match predicate:
         case tt.TrueP() | tt.FalseP():
@@ -900,7 +900,7 @@ def check_outputs(
     signatures: Signatures,
     parameters: Mapping[str, ty.Type],
 ) -> list[Problem]:
-    """Return the mistakes of what a projection keeps, or a sort orders by.
+    """Return the mistakes of the outputs of a projection, or the keys of a sort.
 
     Args:
         node: which of them it is.
@@ -1201,7 +1201,7 @@ def _projection(query: tt.Projection, outer: Scope, report: Report) -> Scope:
 
 
 def _output_type(value: tt.Value, fields: Scope, scope: Scope, report: Report) -> ty.Type:
-    """Return the type of an output, or of what is computed of one."""
+    """Return the type of an output, or of a value computed of one."""
     if isinstance(value, tt.Computed):
         return _computed_type(value, fields, scope, report)
     return _field_type(tt.computed_name(value), fields, value.span, report)
@@ -1248,7 +1248,7 @@ def _passing(passing: tuple[tt.Arg, ...], right: tt.Query, left: Scope, report: 
 def _given_inputs(calls: Sequence[tt.Call], query: tt.Query) -> set[tuple[int, str]]:
     """Return the inputs of calls, by their place, that have a value or get one by a join inside.
 
-    What such a join passes counts as given in all calls of its right side.
+    Inputs that such a join passes count as given in all calls of its right side.
     """
     given_inputs = {(i, arg.name) for i, call in enumerate(calls) for arg in call.args}
     while isinstance(query, tt.Filter | tt.Aggregate | tt.Projection | tt.Sort | tt.Slice):
@@ -1401,7 +1401,7 @@ def _action(function: decl.FunctionDecl) -> Iterator[Problem]:
 
 
 def _name(param: decl.ParamDecl) -> Iterator[Problem]:
-    """Report a name that programs cannot say: it would be read as another thing."""
+    """Report a name that programs cannot use: it would be read as another thing."""
     is_value = param.name in _NEVER_PASSED or named_value(param.name) is not None
     if param.name in _NEVER_COMPARED or (param.direction == "out" and is_value):
         yield Problem(
@@ -1413,7 +1413,7 @@ def _name(param: decl.ParamDecl) -> Iterator[Problem]:
 
 
 def check_types(definition: decl.ClassDef, units: Units) -> Iterator[Problem]:
-    """Yield the parameters of a class that are measured in what is no unit."""
+    """Yield the parameters of a class that are measured in unknown units."""
     for function in definition.functions:
         for param in function.params:
             unit = ty.unit_of(param.type)

@@ -66,15 +66,15 @@ def shift_clauses(clauses: tuple[Clause, ...], names: Names) -> tuple[Clause, ..
 
 @dataclass(frozen=True, slots=True)
 class QueryState:
-    """What guards may ask of a query; `function` is the right-most one, "" after aggregation.
+    """The attributes of a query that guards can test; `function` is "" after aggregation.
 
-    `filters` counts the clauses of the right-most function's filter. `is_dated`: the members of
-    the list have a date, so that there are new ones from time to time; `only_before`: only those
-    before some date, so that there are none. `inner` names those outputs of the function that
-    may be said of a noun inside of the phrase as well (inner.py): nothing without a join. `inputs`
-    are the inputs of the function that are set, of those with phrases; `attached` counts those that
-    a template set that took the query as a child. `is_sorted`, `is_sliced` and `is_projected` tell
-    what was done to its results.
+    `filters` counts the clauses of the right-most function's filter. `is_dated`: the members of the
+    list have a date, so that there are new ones from time to time; `only_before`: only those before
+    some date, so that there are none. `inner` names those outputs of the function that may be used
+    by conditions inside of the phrase as well (inner.py): nothing without a join. `inputs` are the
+    inputs of the function that are set, of those with phrases; `attached` counts those that a
+    template set that took the query as a child. `is_sorted`, `is_sliced` and `is_projected` are the
+    operations on its results.
     """
 
     function: str
@@ -97,7 +97,7 @@ class QueryState:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """What guards may ask of an output of a query."""
+    """The attributes of an output of a query that guards can test."""
 
     function: str
     name: str
@@ -117,7 +117,7 @@ class SourceState:
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """What guards may ask of a stream; `function` is the right-most one, "" for timers."""
+    """The attributes of a stream that guards can test; `function` is "" for timers."""
 
     function: str
     is_timer: bool = False
@@ -127,7 +127,7 @@ class StreamState:
 
 @dataclass(frozen=True, slots=True)
 class ActionState:
-    """What guards may ask of an action; `inputs` and `attached` as of a query."""
+    """The attributes of an action that guards can test; `inputs` and `attached` as of a query."""
 
     function: str
     class_name: str
@@ -137,7 +137,7 @@ class ActionState:
 
 @dataclass(frozen=True, slots=True)
 class PredicateState:
-    """What guards may ask of a predicate; name and operator are "" unless it is one comparison."""
+    """The attributes of a predicate that guards can test; name and operator of one comparison."""
 
     function: str
     name: str = ""
@@ -146,7 +146,7 @@ class PredicateState:
 
 @dataclass(frozen=True, slots=True)
 class ParameterState:
-    """What guards may ask of a parameter (built-in categories OUTPUT and INPUT)."""
+    """The attributes of a parameter that guards can test (built-in categories OUTPUT and INPUT)."""
 
     function: str
     name: str
@@ -165,7 +165,7 @@ class ParameterState:
 
 @dataclass(frozen=True, slots=True)
 class ConstantState:
-    """What guards may ask of a constant."""
+    """The attributes of a constant that guards can test."""
 
     type: str
     key: str
@@ -431,7 +431,7 @@ def filter_query(query: QueryValue, predicate: PredicateValue) -> QueryValue | N
     """Return `query filter predicate`.
 
     None if a name is filtered twice the same way, and for a query with a sort, a slice or a
-    projection: people say conditions first.
+    projection: conditions come first in sentences.
     """
     if query.is_wrapped or predicate.state.function not in (query.state.function, ""):
         return None
@@ -460,12 +460,12 @@ def filter_query(query: QueryValue, predicate: PredicateValue) -> QueryValue | N
 
 
 def _is_before(clause: Clause) -> bool:
-    """Tell whether a condition lets through only what is before a date."""
+    """Return whether a condition lets through only values before a date."""
     return any(o[2] == "<" and f"param:{o[1]}:Date " in o[4] for o in clause)
 
 
 def conjunction(left: tuple[Clause, ...], right: tuple[Clause, ...]) -> tuple[Clause, ...] | None:
-    """Return the sorted union; None if both compare one name: nobody says it in two places."""
+    """Return the sorted union; None if both compare one name: no sentence does so in two places."""
     if not left:
         return right
     if len(left) + len(right) > MOST_CLAUSES:
@@ -539,7 +539,7 @@ def join_queries(
 ) -> QueryValue | None:
     """Return `left join right`, passing the typed `output` of left into right's gap.
 
-    `inner` is what the state says of outputs that fit both sides. `may_commute` says that the two
+    `inner` are the outputs of the state that fit both sides. `may_commute` means that the two
     sides share no output name, so that a join without passing may order them by their functions.
     None for a function joined with itself, a join on the right, an aggregate, or an open gap that
     nothing fills.
@@ -593,7 +593,7 @@ def aggregate(query: QueryValue, operator: str, typed_field: str) -> QueryValue 
 def sort_query(query: QueryValue, key: str, direction: str) -> QueryValue | None:
     """Return `sort(key direction of query)`; the key is in token form.
 
-    None for what is no list, or sorted, sliced or projected already.
+    None for a value that is no list, or sorted, sliced or projected already.
     """
     if not query.state.is_list or query.is_wrapped or query.gap or query.state.is_aggregate:
         return None
@@ -603,7 +603,7 @@ def sort_query(query: QueryValue, key: str, direction: str) -> QueryValue | None
 def slice_query(query: QueryValue, start: str, end: str = "") -> QueryValue | None:
     """Return `query[start]`, or `query[start : end]`; an index leaves one result.
 
-    None for what is no list, or sliced or projected already.
+    None for a value that is no list, or sliced or projected already.
     """
     state = query.state
     if not state.is_list or state.is_sliced or state.is_projected or query.gap:
@@ -620,8 +620,8 @@ def project_query(
 ) -> QueryValue | None:
     """Return `[outputs] of query`; these are in token form and in canonical order.
 
-    None for what is projected already, or an aggregation. Without outputs the projection says
-    nothing, and is not written.
+    None for a value that is projected already, or an aggregation. Without outputs the projection
+    means nothing, and is not written.
     """
     if query.state.is_projected or query.state.is_aggregate or query.gap:
         return None

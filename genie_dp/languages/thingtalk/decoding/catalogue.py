@@ -1,4 +1,4 @@
-"""What the frames of the automaton ask of a library: functions, names in scope, types that fit."""
+"""The library as the automaton uses it: functions, names in scope, types that fit."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -61,7 +61,7 @@ class GrammarLimits:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Constants by what they are.
+    """Constants by kind.
 
     Attributes:
         tokens: "number", "currency", "date", "time", "location", "enum", "at:" (the place of a
@@ -69,9 +69,9 @@ class Constants:
         kinds: kinds of entities.
         texts: the tree of free texts.
         longest_text: how many words the longest of them has.
-        constructs: what programs have of the extension for questions: "select", "sort", "[" (an
-            index or slice), operators that end in "~", "count(" and the like (a computed value),
-            "filter" (a condition on a list). A grammar has no others.
+        constructs: constructs of the extension for questions that programs use: "select", "sort",
+            "[" (an index or slice), operators that end in "~", "count(" and the like (a computed
+            value), "filter" (a condition on a list). A grammar has no others.
     """
 
     tokens: dict[str, frozenset[str]]
@@ -152,7 +152,7 @@ class Function:
 
 @dataclass(eq=False, slots=True)
 class QueryFacts:
-    """What is known of a query that is complete: its outputs, and the calls that `on` passes to.
+    """Facts about a query that is complete: its outputs, and the calls that `on` passes to.
 
     Attributes:
         scope: its outputs.
@@ -169,7 +169,7 @@ class QueryFacts:
 
 @dataclass(eq=False, slots=True)
 class Need:
-    """What the outputs of a query must hold: `aggregate sum param:f:T of` stands before it.
+    """The outputs that a query must have: `aggregate sum param:f:T of` stands before it.
 
     That is a name of one of the types; or no such name, if the query `may_lack` it.
     """
@@ -179,7 +179,7 @@ class Need:
     may_lack: bool
 
     def is_met(self, scope: ScopeNames) -> bool:
-        """Tell whether outputs are as needed."""
+        """Return whether outputs are as needed."""
         type_ = scope.get(self.name)
         return self.may_lack if type_ is None else type_ in self.types
 
@@ -213,7 +213,7 @@ class Fit:
     _known: dict[tuple[Type, bool], bool] = field(default_factory=dict)
 
     def takes(self, type_: Type, *, is_constant: bool = False) -> bool:
-        """Tell whether a value of a type may stand here: one that is passed on, or a constant."""
+        """Return whether a value of a type may stand here: one that is passed on, or a constant."""
         key = type_, is_constant
         is_taken = self._known.get(key)
         if is_taken is None:
@@ -240,7 +240,7 @@ class Fit:
 
     @property
     def items(self) -> Type | None:
-        """Return what the items of an array must be, or None where no array fits."""
+        """Return the type of the items of an array, or None where no array fits."""
         if self.expected == ANY:
             return ANY if not self.arrays else None
         if not isinstance(self.expected, Array) or not self.takes(self.expected):
@@ -257,7 +257,7 @@ class Catalogue:
         actions: functions that may stand last.
         kinds: kinds of entities that a program can name.
         units: units that a program can have.
-        kept: what modules found out about the library; each under a key of its own.
+        kept: facts about the library that modules keep, each under a key of its own.
     """
 
     def __init__(
@@ -327,12 +327,12 @@ class Catalogue:
         first: int | None = None,
         passed: tuple[str, ...] = (),
     ) -> QueryFacts:
-        """Return what is known of a query."""
+        """Return the facts about a query."""
         query: QueryFacts = self._make_once(QueryFacts, scope, calls, first, passed)
         return query
 
     def make_need(self, name: str, types: frozenset[Type], may_lack: bool = False) -> Need:
-        """Return what outputs must hold."""
+        """Return the requirement for outputs."""
         need: Need = self._make_once(Need, name, types, may_lack)
         return need
 
@@ -355,7 +355,7 @@ class Catalogue:
         return fit
 
     def _forget(self) -> None:
-        """Forget what frames were made of; what still is in use stays as good as a new one."""
+        """Forget the parts of frames; those still in use stay as good as new ones."""
         self.kept.clear()
         self._once.clear()
         self._under.clear()
@@ -368,7 +368,7 @@ class Catalogue:
 
 
 def _signatures(library: Signatures) -> Iterable[Signature]:
-    """Yield what programs may call: all that the type checker finds."""
+    """Yield the functions that programs may call: all that the type checker finds."""
     for class_name in library.class_names():
         for name in library.function_names(class_name):
             signature = library.function(class_name, name)

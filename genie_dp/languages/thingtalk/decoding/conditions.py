@@ -1,4 +1,4 @@
-"""Calls and conditions: what programs give to functions, and ask of results."""
+"""Calls and conditions: inputs of functions, and conditions on their results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from genie_dp.languages.types import ANY, BOOLEAN, LOCATION, Array, Type
 
 
 class Arguments(Frame):
-    """What may still be given to a function; leaves Found for it.
+    """The inputs that a function may still be given; leaves Found for it.
 
     Attributes:
         function: the function.
@@ -96,7 +96,7 @@ class Arguments(Frame):
         return inputs_by_token
 
     def after(self, stage: int, name: str) -> "Arguments":
-        """Return what may come after a name of a stage."""
+        """Return the frames after a name of a stage."""
         given_names = self.given if stage == _ATTRIBUTE else self.given | {name}
         place = self.catalogue, self.function, self.scope, self.has_event
         return self.catalogue.automaton.make(Arguments, *place, given_names, stage, name)
@@ -145,7 +145,7 @@ def passed_output(catalogue: Catalogue, scope: ScopeNames, type_: Type) -> Frame
 
 @dataclass(frozen=True, slots=True)
 class ConditionScope:
-    """What a predicate may speak of.
+    """The names that a predicate may use.
 
     Attributes:
         fields: names that are compared.

@@ -26,11 +26,11 @@ _WORDS = frozenset((
 class ThingTalkGrammar:
     """The well-typed programs of a library, token by token.
 
-    Every prefix can be completed; a complete one is read by `from_tokens` and `check` finds
-    nothing in it. Arguments come in canonical order; conditions may come in any. Not covered:
-    device attributes but `all`, `id` and `name`, what goes beyond the limits, and of the extension
-    for questions what no program of `texts` has, totals of computed values, and computed values
-    that are compared with.
+    Every prefix can be completed; a complete one is read by `from_tokens` and `check` finds nothing
+    in it. Arguments come in canonical order; conditions may come in any. Not covered: device
+    attributes but `all`, `id` and `name`, programs beyond the limits, and of the extension for
+    questions the constructs that no program of `texts` has, totals of computed values, and computed
+    values that are compared with.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ThingTalkGrammar:
         yield from _text_words(catalogue.constants.texts)
 
     def _question_tokens(self, constructs: frozenset[str]) -> Iterator[str]:
-        """Yield what programs have of the extension for questions."""
+        """Yield the constructs of the extension for questions that programs have."""
         catalogue = self._catalogue
         yield from (construct.removesuffix("(") for construct in constructs)
         yield from ("asc", "desc") if "sort" in constructs else ()
@@ -110,7 +110,7 @@ class ThingTalkGrammar:
                     yield catalogue.token("param", f"{operator}.{name}", result)
 
     def begin(self, sentence: Sequence[str]) -> AutomatonState:
-        """Return the empty prefix for a sentence; its tokens are what may be copied.
+        """Return the empty prefix for a sentence, whose tokens may be copied.
 
         A word that the token form would escape (a quote, a backslash) is not copied.
         """

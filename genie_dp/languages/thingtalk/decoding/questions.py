@@ -1,4 +1,4 @@
-"""Projections, sorts and indices: what stands after a query in brackets.
+"""Projections, sorts and indices: the parts in brackets after a query.
 
 A program has them only where some program that the grammar was made of has (`Constants`).
 """
@@ -25,7 +25,7 @@ Outputs = tuple[tuple[str, Type], ...]
 
 
 def may_select(of: ConditionScope, need: Need | None) -> bool:
-    """Tell whether a projection can keep something, and what is needed."""
+    """Return whether a projection can keep something, and the needed outputs."""
     return need.name in of.fields.types if need is not None else bool(of.fields.types)
 
 
@@ -36,7 +36,7 @@ class PendingSelect:
     Attributes:
         of: the outputs of the query.
         query: the query.
-        need: what the outputs must hold, or None.
+        need: the required outputs, or None.
         keeps_all: whether all outputs of the query stay.
         outputs: those so far, by name.
         last: the last name so far.
@@ -55,7 +55,7 @@ class PendingSelect:
         return replace(self, outputs=(*self.outputs, output), last=last)
 
     def facts(self) -> QueryFacts:
-        """Return what is known of the projection."""
+        """Return the facts about the projection."""
         types = {**(self.of.fields.types if self.keeps_all else {}), **dict(self.outputs)}
         catalogue, query = self.of.catalogue, self.query
         scope = catalogue.scope(types)
@@ -124,7 +124,7 @@ def _after_kept(selection: PendingSelect) -> Frame:
 
 
 def sort_key(of: ConditionScope) -> Frame:
-    """Return what a sort orders by: an output that is more or less, or a value computed of one."""
+    """Return the keys of a sort: an ordered output, or a value computed of one."""
     return of.catalogue.automaton.make(_sort_key, of)
 
 

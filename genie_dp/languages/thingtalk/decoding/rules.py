@@ -65,7 +65,7 @@ def _rule_end(catalogue: Catalogue, count: int) -> Frame:
 
 
 def _rule_body(catalogue: Catalogue, scope: ScopeNames, is_event: bool) -> Frame:
-    """Return what stands after `now =>` or a stream: a query, an action, `notify` of a stream."""
+    """Return the part after `now =>` or a stream: a query, an action, `notify` of a stream."""
     automaton = catalogue.automaton
     query = automaton.make(query_frame, QueryPlace(catalogue, scope, False, is_event, 0))
     action = automaton.make(_action, catalogue, scope, is_event)
@@ -135,7 +135,7 @@ def _after_subject(kinds: tuple[str, ...]) -> Sequence[Frame]:
 
 
 def _subject(catalogue: Catalogue, kinds: tuple[str, ...]) -> Frame:
-    """Return what a policy speaks of: `*`, `@c.*` or a function; leaves the kinds it may be."""
+    """Return the functions of a policy: `*`, `@c.*` or a function; leaves the kinds it may be."""
     automaton = catalogue.automaton
     classes = {f"@{name}.*" for name in catalogue.library.class_names()}
     functions = {f.token for f in catalogue.functions if f.signature.kind in kinds}

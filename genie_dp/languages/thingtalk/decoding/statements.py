@@ -40,11 +40,11 @@ class QueryPlace:
     """Where a query stands.
 
     Attributes:
-        outer: names of what stands before it.
+        outer: names of the parts before it.
         is_monitored: whether all of its functions must be monitorable.
         has_event: whether `event` means something here.
         nesting: brackets around it.
-        need: what its outputs must hold, or None.
+        need: the required outputs, or None.
     """
 
     catalogue: Catalogue
@@ -60,7 +60,7 @@ class QueryPlace:
         return self.catalogue.monitored if self.is_monitored else self.catalogue.queries
 
     def is_met(self, scope: ScopeNames) -> bool:
-        """Tell whether outputs are as needed."""
+        """Return whether outputs are as needed."""
         return self.need is None or self.need.is_met(scope)
 
     @property
@@ -106,7 +106,7 @@ def query_frame(place: QueryPlace, passes: ScopeNames | None = None) -> Frame:
 def _after_query(
     place: QueryPlace, passes: ScopeNames | None, query: QueryFacts
 ) -> Sequence[Frame]:
-    """Go on after the query in `( q )` with the bracket, and what may stand behind it."""
+    """Go on after the query in `( q )` with the bracket, and the parts behind it."""
     automaton = place.catalogue.automaton
     return automaton.token(")"), automaton.make(_after_group, place, query, passes)
 
@@ -147,7 +147,7 @@ def _after_group(place: QueryPlace, query: QueryFacts, passes: ScopeNames | None
 
 
 def _question_words(place: QueryPlace, of: ConditionScope) -> set[str]:
-    """Return what begins a projection, a sort or an index of a group."""
+    """Return the first token of a projection, a sort or an index of a group."""
     words = set(place.catalogue.constants.constructs & {"select", "sort", "["})
     if not words or not place.is_met(of.fields):
         return set()
@@ -167,7 +167,7 @@ def _right_side(place: QueryPlace, left: QueryFacts) -> QueryPlace:
 
 
 def _end_join(place: QueryPlace, left: QueryFacts, right: QueryFacts) -> Sequence[Frame]:
-    """Go on after the right side of a join with the bracket, and what is passed."""
+    """Go on after the right side of a join with the bracket, and the passed values."""
     automaton = place.catalogue.automaton
     return automaton.token(")"), automaton.make(Passing, place, right, left.scope, left)
 
@@ -177,7 +177,7 @@ class Passing(Frame):
 
     Attributes:
         right: the query on the right.
-        scope: outputs of what is on the left.
+        scope: outputs of the left side.
         left: the query on the left, or the right one again where a stream is.
         passed: inputs that were passed so far, in order.
     """
@@ -222,7 +222,7 @@ class Passing(Frame):
     def _taker(self, name: str) -> Type | None:
         """Return the type of the first input of that name that is free.
 
-        What a join inside passes counts as given in all calls of its right side.
+        An input that a join inside passes counts as given in all calls of its right side.
         """
         right, skipped = self.right, self.passed.count(name)
         for index, (function, given_names) in enumerate(right.calls):
@@ -286,7 +286,7 @@ def _choose_aggregate(place: QueryPlace) -> Frame:
 
 
 def _aggregate_frames(place: QueryPlace, operator: str, need: Need | None) -> Sequence[Frame]:
-    """Return the frames of `of ( q )`, where the query must have what is aggregated."""
+    """Return the frames of `of ( q )`, where the query must have the aggregated output."""
     automaton = place.catalogue.automaton
     query = automaton.make(query_frame, place.inside(need))
     after = automaton.after(_after_aggregate, place, operator, need)
@@ -314,7 +314,7 @@ def _after_aggregate(
 
 
 def _gives(place: QueryPlace, operator: str, type_: Type) -> bool:
-    """Tell whether an aggregation of a type has the output needed."""
+    """Return whether an aggregation of a type has the output needed."""
     return place.is_met(place.catalogue.scope({operator: type_}))
 
 
@@ -322,7 +322,7 @@ def _fields(place: QueryPlace, operator: str) -> dict[str, Need]:
     """Return token -> need of the outputs that an operator may take at a place.
 
     Outputs of aggregations are among them while brackets are left for one more. Nothing else of
-    the place matters but what is needed, so that few have to be found.
+    the place matters but the needed outputs, so that few have to be found.
     """
     catalogue = place.catalogue
     room = min(catalogue.limits.nesting - place.nesting, 2)
@@ -357,7 +357,7 @@ def totals_of(type_: Type) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What is known of a stream that is complete: its outputs and how it was made."""
+    """Facts about a stream that is complete: its outputs and how it was made."""
 
     scope: ScopeNames
     kind: Literal["results", "timer", "join"] = "results"

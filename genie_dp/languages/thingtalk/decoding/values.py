@@ -27,7 +27,7 @@ def kinds_of(catalogue: Catalogue, fit: Fit) -> frozenset[str]:
 
 
 def _after_text(catalogue: Catalogue, fit: Fit) -> Frame:
-    """Return what words may be: text as it is, an entity, or a place with a name."""
+    """Return the values that words may be: text as it is, an entity, or a place with a name."""
     automaton = catalogue.automaton
     places = catalogue.constants.find("at:") if fit.takes(ty.LOCATION) else NOTHING
     is_text = fit.takes(ty.STRING, is_constant=True)
@@ -50,7 +50,7 @@ def _identifier(catalogue: Catalogue, kind: ty.Entity) -> Frame:
 
 
 def _unknown(catalogue: Catalogue, fit: Fit) -> Frame:
-    """Return what follows `null`, an entity that is not looked up yet: its words, or its kind."""
+    """Return the tokens after `null`, an entity not looked up yet: its words or its kind."""
     kind = catalogue.automaton.make(_kind, catalogue, fit)
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
@@ -210,7 +210,7 @@ class ValueFrame(Frame):
         return self.end(type_)
 
     def end(self, type_: ty.Type) -> Move:
-        """Return what comes after a value of a type: to a date something may be added."""
+        """Return the frames after a value of a type: to a date something may be added."""
         if type_ in (ty.DATE, ty.ANY) and self.fit.takes(ty.DATE):
             return (self.catalogue.automaton.make(_offset, self, type_, 0),), None
         return (), type_
@@ -321,7 +321,7 @@ class ArrayStart(Frame):
         super().__init__(self.item.fixed | {"]"}, closing=frozenset("]"))
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return what the first item may copy."""
+        """Return the words that the first item may copy."""
         return self.item.find_copies(sentence, is_closing=is_closing)
 
     def take(self, token: str, sentence: CopySentence) -> Move:
