@@ -1,10 +1,10 @@
 """The inner loop of synthesis: one function for each rule, which joins pieces of its children.
 
 Nothing in it looks at a syntax tree: the program is one call of the compiled body, placeholders are
-renamed only on a clash. Rules differ in how many children they have, which of them have slots of
-their own, what the guard leaves to be tested late. Deciding that for every row costs twice what
-the row costs; so it is decided once, by writing the function's source. Rules of one shape share
-the compiled source, and differ in what it is closed over: words, bodies, names of slots.
+renamed only on a clash. Rules differ in the number of children, in which of them have slots of
+their own, and in the late tests of the guard. Deciding that for every row costs twice as much as
+the row itself, so it is decided once, by writing the function's source. Rules of one shape share
+the compiled source, and differ in the values that it closes over: words, bodies, names of slots.
 """
 
 import re
@@ -31,7 +31,7 @@ OWN, WORDS = "text", "words"  # how a child is mostly said: attributes of Piece
 
 @dataclass(frozen=True, slots=True)
 class SaidChild:
-    """A place where a child is said: an attribute of its piece, or a function of all pieces."""
+    """The place of a child in the words: an attribute of its piece, or a function of all pieces."""
 
     child: int
     how: str | Callable[[Sequence[Piece]], str]
@@ -39,11 +39,11 @@ class SaidChild:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What the source of a function depends on.
+    """The properties of a rule on which the source of its function depends.
 
     Attributes:
         names: the children, as the body knows them.
-        parts: for each part of the sentence "" (words), or the expression that says a child.
+        parts: for each part of the sentence "" (words), or the expression that renders a child.
         slots: for each child with slots, the expression of their JSON.
         derivations: the children that are made by templates.
         late: conditions under which the pieces do not go together.
@@ -296,7 +296,7 @@ _NUMBERS = {"sg": 0, "pl": 1, "mass": 2}
 
 
 def wording(rule: GrammarRule, numbers: Mapping[int, str]) -> Wording:
-    """Return how to say the rule when its children have these numbers (index -> sg, pl, mass)."""
+    """Return the wording of a rule whose children have these numbers (index -> sg, pl, mass)."""
     said: list[str | SaidChild] = []
     for part in rule.layout.parts:
         match part:

@@ -1,7 +1,7 @@
 """The rows of a block of draws as text: one formatted string a row, placeholders put in at the end.
 
-A worker's text is most of what it makes: twelve megabytes a block. So it stays there, and the
-worker writes what is wanted of it where the coordinator says.
+The text is most of a worker's output: twelve megabytes a block. So it stays in the worker, which
+writes the selected rows to the file and place that the coordinator names.
 """
 
 import os
@@ -75,7 +75,7 @@ class RemoteText:
 
 
 def answer_request(text: LocalText, request: tuple[Bounds, tuple[str, int] | None]) -> bytes | None:
-    """Do what a `RemoteText` asks for, in the process that has the text."""
+    """Answer the request of a `RemoteText`, in the process that has the text."""
     bounds, target = request
     if target is None:
         return text.read(bounds)

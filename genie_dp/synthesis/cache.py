@@ -1,6 +1,6 @@
-"""What rows are drawn from, kept in the user's cache beside what was read of the templates.
+"""The pools that rows are drawn from, in the user's cache beside the compiled templates.
 
-A run is often not the only one: it is gone on with, made in shards, made again with more rows.
+A run is often not the only one: it is continued, made in shards, or repeated with more rows.
 Writing its pools takes two thirds of a second, and saves three each time
 (docs/research/benchmarks.md).
 """
@@ -40,7 +40,7 @@ def make_and_save_leaves(
 
 
 def load_pools(inputs: Inputs, config: SynthesisConfig) -> SampledPools | None:
-    """Return what was drawn of these inputs before; None if it is not there."""
+    """Return the cached pools of these inputs; None if there are none."""
     pools: SampledPools | None = load_pickled(_pools_file(inputs, config))
     for levels in pools.levels.values() if pools else ():
         for level in levels:
@@ -50,7 +50,7 @@ def load_pools(inputs: Inputs, config: SynthesisConfig) -> SampledPools | None:
 
 
 def save_pools(inputs: Inputs, engine: SynthesisEngine) -> None:
-    """Keep what an engine draws from, if it is not kept yet."""
+    """Cache the pools of an engine, unless they are cached already."""
     place = _pools_file(inputs, engine.config)
     if place is not None and not place.exists():
         content = SampledPools.from_pools(engine.lexicon, engine.pools, engine.cells)
@@ -67,7 +67,7 @@ def _pools_file(inputs: Inputs, config: SynthesisConfig) -> Path | None:
 
 
 def _cache_file(inputs: Inputs, settings: Any, ending: str) -> Path | None:
-    """Return a file of the cache whose name says all that its content depends on."""
+    """Return a cache file whose name is a hash of everything that its content depends on."""
     if inputs.kept is None:
         return None
     digest = hashlib.sha256(repr((inputs.fingerprint(), settings)).encode()).hexdigest()

@@ -2,7 +2,7 @@
 
 All pieces of a group agree in everything that the rule reads, so the guard is decided once for the
 cell, and each of its |L| x |R| combinations is a derivation. Equalities between children are
-looked up in an index; what remains is tested once for all groups alike in what the tests read.
+looked up in an index; the other tests run once for all groups with equal values of their inputs.
 
 Rules with the same children and guard have the same choices of groups, and there are many more
 choices than cells that get a quota: so choices are found once, kept in columns, and a cell is made
@@ -31,7 +31,7 @@ LARGEST = 1 << 62  # a permutation's size fits an unsigned 64-bit integer
 
 @dataclass(slots=True)
 class Cell:
-    """All combinations of one piece from each list. `function` is what balance looks at."""
+    """All combinations of one piece from each list. `function` is the one that balance counts."""
 
     rule: GrammarRule
     wording: Wording
@@ -119,7 +119,7 @@ class Cells(Sequence[Cell]):
 
     @property
     def say_words(self) -> bool:
-        """Tell whether some rule says words that mean nothing."""
+        """Return whether some rule has words without meaning."""
         return any(speaker.says_words for speaker in self._speakers)
 
     def rules_from(self, first: int, count: int) -> npt.NDArray[np.int64]:
@@ -135,7 +135,7 @@ class Cells(Sequence[Cell]):
         return rules
 
     def rule_that_says_words(self, index: int) -> tuple[int, int] | None:
-        """Return number of the rule, and depth, of a cell that says words which mean nothing."""
+        """Return rule and depth of a cell that has words without meaning; None for other cells."""
         batch = self.batches[bisect_right(self._starts, index) - 1]
         return (batch.rule, batch.depth) if self._speakers[batch.rule].says_words else None
 
@@ -188,7 +188,7 @@ def _cell(speaker: "_Speaker", batch: CellBatch, index: int) -> Cell:
 
 
 class _Speaker:
-    """Knows how to say a rule, by the numbers of the children with which its words agree."""
+    """The wordings of a rule, by the numbers of the children with which its words agree."""
 
     def __init__(self, rule: GrammarRule):
         self.rule = rule
@@ -211,7 +211,7 @@ class _Speaker:
 
 @dataclass(slots=True)
 class _Finder:
-    """Finds the choices of rules at one depth; what was found once is not looked for again."""
+    """Finds the choices of rules at one depth, and remembers them."""
 
     pools: Pools
     depth: int

@@ -1,19 +1,19 @@
 """An exact parser for template grammars: from a sentence back to every derivation.
 
-A chart cell holds the pieces that a category can say with certain words, each made by its rule,
-the function that makes rows: what a cell holds is what synthesis would make, and nothing else.
-Cells are filled on demand, from the words: "which rules can say this, and what would their
-children have to say?" A child may be printed otherwise than it was made (without its determiner,
-with something in its gap); then the cells of what it may have been are asked.
+A chart cell holds the pieces of a category that have certain words, each made by its rule, the
+function that makes rows: a cell holds exactly the pieces that synthesis would make. Cells are
+filled on demand, from the words: "which rules can have these words, and which words would their
+children have then?" A child may be printed otherwise than it was made (without its determiner,
+with something in its gap); then the cells of its possible original words are looked up.
 
 Placeholders of one sort look alike in a cell (`NUMBER_1` is read as `NUMBER_0`): synthesis numbers
-them in the order of the sentence, so that words and order say it all.
+them in the order of the sentence, so that words and order identify them.
 
 Patterns are rules read backwards, slots are the places of children read backwards, and the words
-that each slot can say tell most spans apart without filling a cell.
+that each slot can have rule out most spans without filling a cell.
 
-A grammar may be *open*: then a placeholder of some sorts is said by any words that the caller takes
-for such a value, so that "play bohemian rhapsody" is read with the name as it was typed.
+A grammar may be *open*: then any words that the caller takes for such a value may stand for a
+placeholder of some sorts, so that "play bohemian rhapsody" is read with the name as it was typed.
 """
 
 import re
@@ -54,7 +54,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """One of several words; `part` is what they stand for, if they hang on a child."""
+    """One of several words; `part` is their part of the layout, if they depend on a child."""
 
     ways: tuple[Tokens, ...]
     part: Agreement | OwnDeterminer | None = None
@@ -105,7 +105,7 @@ class Pattern:
         return list(starts), list(ends)
 
     def may_say(self, tokens: Tokens, present: frozenset[str]) -> bool:
-        """Tell at a glance whether the tokens can be a sentence of the rule."""
+        """Return whether the tokens may be a sentence of the rule, by its fixed words alone."""
         return (
             self.words <= present
             and tokens[: len(self.head)] == self.head
@@ -114,7 +114,7 @@ class Pattern:
 
 
 def pattern_of(rule: GrammarRule, open_words: Collection[str] = ()) -> Pattern:
-    """Return the pattern of a rule; `open_words` are placeholders that may be said otherwise."""
+    """Return the pattern of a rule; `open_words` are placeholders that other words may replace."""
     steps = tuple(_join_fixed(_steps(rule)))
     words = frozenset(token for step in steps for token in _needed_tokens(rule, step))
     words -= frozenset(open_words)
@@ -195,7 +195,7 @@ def _join_fixed(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def resolve_forms(text: str) -> tuple[str, ...]:
-    """Return a text with its waiting forms as they are, and said in every number.
+    """Return a text with its waiting forms unchanged, and with those of every number.
 
     >>> resolve_forms("{is/are} unread")
     ('{is/are} unread', 'is unread', 'are unread')
@@ -244,7 +244,7 @@ class PatternIndex:
         return index
 
     def find(self, tokens: Tokens) -> Iterator[Pattern]:
-        """Yield the patterns that may say the tokens, as far as their fixed words tell."""
+        """Yield the patterns that may match the tokens, as far as their fixed words decide it."""
         present = frozenset(tokens)
         for token in dict.fromkeys(tokens):
             for pattern in self.by_word.get(token, ()):
@@ -254,7 +254,7 @@ class PatternIndex:
 
 
 def empty_names(patterns: Sequence[Pattern], pools: Iterable[str]) -> frozenset[str]:
-    """Return the categories that can be said without a word, and the `pools` that can."""
+    """Return the categories that can be empty, with the `pools`, which can be empty as well."""
     empty = set(pools)
     while True:
         more = {p.rule.category for p in patterns if _pattern_may_be_empty(p, empty)} - empty
@@ -290,13 +290,13 @@ Option = Sequence[Sequence[Candidate]]
 
 
 class PieceSource(Protocol):
-    """What a slot asks of a chart."""
+    """The methods of a chart that slots use."""
 
     def pieces(self, slot: "ChildSlot", tokens: Tokens) -> Sequence[Piece]:
-        """Return what the slot's category or pool says with the tokens."""
+        """Return the pieces of the slot's category or pool that have these tokens."""
 
     def gaps(self, slot: "ChildSlot", tokens: Tokens) -> Iterator[tuple[int, int]]:
-        """Yield where something may stand in the gap of what the slot says."""
+        """Yield the spans of tokens that may fill the gap of the slot's pieces."""
 
     def options(self, slot: "ChildSlot", tokens: Tokens) -> Sequence[Option]:
         """Return the choices for another slot."""
@@ -312,8 +312,9 @@ class ChildSlot:
         least: the fewest tokens that it may have.
         filler: the slot of the child in its gap.
         words: those that may be printed here, once the grammar is indexed.
-        needed: one of these is printed here, whatever is; None for no such words.
-        open: the placeholders that may stand here and be said by any words, with their stems.
+        needed: each printed text has one of these words; None for no such words.
+        open: the placeholders that may stand here and that any words may replace, with their
+            stems.
         is_before_noun: it is the value of an adjective, which has no determiner of its own.
     """
 
@@ -328,7 +329,7 @@ class ChildSlot:
     is_before_noun: bool = False
 
     def may_say(self, tokens: Tokens) -> bool:
-        """Tell whether none of the words speaks against their being printed here."""
+        """Return whether the tokens may be printed here, by their words alone."""
         if self.needed is not None and self.needed.isdisjoint(tokens):
             return False
         return self.words is None or self.words.may_say(tokens)
@@ -399,7 +400,7 @@ class ChildSlot:
                         yield words, start, end
 
     def _plain_gaps(self, tokens: Tokens, source: PieceSource) -> Iterator[tuple[int, int]]:
-        """Yield where a gap may be; what is made of other words is looked at everywhere."""
+        """Yield the possible places of a gap: all spans, where the child's words are changed."""
         if self.child.print_as not in ("own", "any"):
             yield from ((a, b) for a in range(len(tokens)) for b in range(a, len(tokens) + 1))
             return
@@ -421,7 +422,7 @@ class ChildSlot:
         return candidates
 
     def asks_for(self, piece: Piece) -> bool:
-        """Tell whether a piece has what the template asks of the child."""
+        """Return whether a piece meets the template's requests to the child."""
         if placeholder_of(self.child.pool) is not None:  # nothing is asked of constants
             return True
         if bool(piece.value.gap) != (self.child.gap is not None):
@@ -522,7 +523,7 @@ class SayableWords:
         return len(self.first) + len(self.last) + len(self.every) + self.is_bare
 
     def may_say(self, tokens: Tokens) -> bool:
-        """Tell whether nothing here speaks against the tokens."""
+        """Return whether the tokens fit these sets of words."""
         if not tokens:
             return True
         return (
@@ -532,19 +533,19 @@ class SayableWords:
         )
 
     def may_begin(self, token: str) -> bool:
-        """Tell whether a token may come first."""
+        """Return whether a token may come first."""
         return token in self.first or OPEN in self.first
 
     def may_end(self, token: str) -> bool:
-        """Tell whether a token may come last."""
+        """Return whether a token may come last."""
         return token in self.last or OPEN in self.last
 
     def may_have(self, token: str) -> bool:
-        """Tell whether a token may stand anywhere."""
+        """Return whether a token may stand anywhere."""
         return token in self.every or OPEN in self.every
 
     def add(self, tokens: Tokens) -> None:
-        """Add what is said."""
+        """Add the words of a text."""
         self.first.update(_tokens_to_first_word(tokens))
         self.last.update(tokens[-1:])
         self.every.update(tokens)
@@ -567,7 +568,7 @@ def words_of(
     """Return the words of each category and pool, and note down those of each slot in it.
 
     Args:
-        patterns: category -> how it is said.
+        patterns: category -> the patterns of its rules.
         leaves: pool -> texts.
         slots_of: id of a pattern -> the slots of its children.
     """
@@ -688,9 +689,9 @@ def needed_words(
 ) -> dict[Any, frozenset[str]]:
     """Return words of categories and pools one of which each of their texts has.
 
-    Names that can be said without any such word are left out. An open grammar has names that may be
-    any words, so that few spans have a word which their category never says; most lack one that it
-    always says.
+    Names that can have none of these words are left out. An open grammar has names that may be any
+    words, so that few spans have a word which their category never has; most lack one that it
+    always has.
 
     Args:
         patterns, leaves, slots_of: as of `words_of`.
@@ -746,7 +747,7 @@ def _needed_in(slot: ChildSlot, needed: Mapping[Any, set[str] | None]) -> set[st
 
 
 def by_words(pieces: Sequence[Piece]) -> dict[Tokens, list[Piece]]:
-    """Return pieces by what they can look like."""
+    """Return pieces by their possible texts."""
     pieces_by_words: dict[Tokens, list[Piece]] = {}
     for piece in pieces:
         for text in resolve_forms(piece.text):
@@ -755,7 +756,7 @@ def by_words(pieces: Sequence[Piece]) -> dict[Tokens, list[Piece]]:
 
 
 def gap_places(leaves: Iterable[Tokens]) -> dict[Tokens, list[Tokens]]:
-    """Return what stands before the gaps of leaves -> what stands after them."""
+    """Return the tokens before the gaps of leaves -> the lists of tokens after them."""
     places: dict[Tokens, dict[Tokens, None]] = {}
     for words in leaves:
         if GAP in words:
@@ -777,7 +778,7 @@ class Way:
     """How a piece is made: by which rule, and of which children.
 
     `children` are (piece, view): the piece of a leaf or the entry of a cell, and where its words
-    stand: numbers are places in the parent's words, texts are words that were not said.
+    stand: numbers are places in the parent's words, texts are words that the parent leaves out.
     """
 
     rule: GrammarRule
@@ -797,7 +798,7 @@ class ChartEntry:
 
 @dataclass(slots=True)
 class _Active:
-    """A cell that is being filled: asked again meanwhile, it gives what is there so far."""
+    """A cell that is being filled; requests meanwhile get the entries found so far."""
 
     place: int
     entries: dict[Any, ChartEntry]
@@ -808,15 +809,15 @@ _BY_PATTERN = ("slots_of", "checks", "least", "words_in")
 
 
 class ChartGrammar:
-    """What all charts of a grammar share: patterns by category, leaves by their words.
+    """The data that all charts of a grammar share: patterns by category, leaves by their words.
 
     Attributes:
-        open: pool -> its placeholders that may be said by words, of the sorts that are open, with
+        open: pool -> its placeholders of the open sorts, which any words may replace, with their
             their stems.
     """
 
     def __init__(self, compiled: CompiledGrammar, open_stems: Collection[str] = ()):
-        """Index the rules and the leaves; placeholders of `open_stems` may be said by any words."""
+        """Index the rules and the leaves; any words may replace placeholders of `open_stems`."""
         self.compiled = compiled
         stems = compiled.placeholders.stems
         open_stems = [stem for stem in stems if stem in open_stems]
@@ -880,7 +881,7 @@ class ChartGrammar:
         return {**self.__dict__, **by_id}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what another process indexed."""
+        """Restore the index of another process."""
         for name in (*_BY_PATTERN, "open_stems"):
             state[name] = {id(key): value for key, value in state[name]}
         self.__dict__.update(state)
@@ -968,7 +969,7 @@ class Checks:
             self.tests[last].append(test)
 
     def sort(self, place: int, candidates: Sequence[Candidate]) -> Mapping[Any, list[Candidate]]:
-        """Return candidates for a child by what its joins ask of those before it."""
+        """Return candidates for a child by the attributes that its joins compare."""
         sorted_candidates: dict[Any, list[Candidate]] = {}
         for candidate in candidates:
             key = tuple([candidate[0].attribute(own) for own, _, _ in self.joins[place]])
@@ -980,7 +981,7 @@ class Checks:
         return tuple([bound[i][0].attribute(name) for _, i, name in self.joins[len(bound)]])
 
     def allow(self, bound: Sequence[Candidate]) -> bool:
-        """Tell whether the last of the children goes with those before it."""
+        """Return whether the last of the children goes with those before it."""
         last = len(bound) - 1
         piece = bound[last][0]
         for own, place, attribute in self.joins[last]:
@@ -1001,7 +1002,7 @@ StemsOf = Callable[[Tokens, frozenset[str], bool], Collection[str]]
 
 
 class Chart:
-    """The cells of one sentence, or of many: what a cell holds depends on its words alone.
+    """The cells of one sentence, or of many: the content of a cell depends on its words alone.
 
     Attributes:
         opened: character in the programs of an open grammar -> (stem, words) that it stands for.
@@ -1064,7 +1065,7 @@ class Chart:
         return self._fill_cell(key) if words is not None and words.may_say(tokens) else ()
 
     def pieces(self, slot: ChildSlot, tokens: Tokens) -> Sequence[Piece]:
-        """Return what a slot's category or pool says with the tokens."""
+        """Return the pieces of a slot's category or pool that have these tokens."""
         if slot.is_cell:
             return [entry.piece for entry in self.cell(slot.pool, tokens)]
         pieces = self.grammar.leaves[slot.pool].get(tokens, ())
@@ -1106,7 +1107,7 @@ class Chart:
         return piece
 
     def gaps(self, slot: ChildSlot, tokens: Tokens) -> Iterator[tuple[int, int]]:
-        """Yield the (start, end) that may stand in the gap of what a slot says with the tokens."""
+        """Yield each (start, end) of tokens that may fill the gap of a slot's pieces."""
         length = len(tokens)
         if not slot.is_cell:
             places = self.grammar.gaps[slot.pool]
@@ -1145,7 +1146,7 @@ class Chart:
         return slots[0] if is_pair and slots[0].child.gap == GAP else None
 
     def options(self, slot: ChildSlot, tokens: Tokens) -> Sequence[Option]:
-        """Return the choices for a slot and for what stands in its gap, remembered."""
+        """Return the choices for a slot and for the child in its gap, remembered."""
         key = (id(slot), tokens)
         if key not in self._options:
             self._work()
@@ -1272,7 +1273,7 @@ class Chart:
 
 
 def _is_character(token: str) -> bool:
-    """Tell whether a token is a placeholder or a gap."""
+    """Return whether a token is a placeholder or a gap."""
     # An emoji lies between both.
     return len(token) == 1 and (chr(FIRST) <= token <= GAP or token >= chr(_FIRST_OPEN))
 
@@ -1280,7 +1281,7 @@ def _is_character(token: str) -> bool:
 def _agreeing_candidates(
     index: int, candidates: Sequence[Candidate], forms_said: Sequence[tuple[Forms, Tokens]]
 ) -> Sequence[Candidate]:
-    """Return the candidates for a child whose number and determiner are as they were said."""
+    """Return the candidates for a child whose number and determiner match the sentence."""
     for step, tokens in forms_said:
         match step.part:
             case Agreement(child, forms) if child == index:
@@ -1298,7 +1299,7 @@ def _agreeing_candidates(
 def _bind_children(
     lists: Sequence[Sequence[Candidate]], checks: Checks
 ) -> Iterator[tuple[Candidate, ...]]:
-    """Yield what may be chosen together of each list, in the order of the lists."""
+    """Yield the combinations of one candidate from each list that the guard allows."""
     sorted_lists: dict[int, Mapping[Any, Sequence[Candidate]]] = {}
 
     def bind(bound: tuple[Candidate, ...]) -> Iterator[tuple[Candidate, ...]]:
@@ -1333,7 +1334,7 @@ def _piece_of_child(child: ChartEntry | Piece) -> Piece:
 
 
 def signature(piece: Piece) -> tuple[Any, ...]:
-    """Return what tells a piece from all others, for every template that may use it."""
+    """Return the properties that distinguish a piece from all others in any template."""
     value = piece.value
     return (
         piece.words, piece.features, piece.attributes, value.kind, value.text, value.functions,
@@ -1351,8 +1352,8 @@ def matches(
 ) -> Iterator[tuple[Lists, Said]]:
     """Yield the ways to lay a pattern over tokens.
 
-    Each is (candidates for every child and their start, what was said of the words that hang on a
-    child).
+    Each is (candidates for every child and their start, the chosen forms of the words that depend
+    on a child).
     """
     yield from _Matcher(chart, pattern, tokens, slots).walk(0, 0, [], [])
 
@@ -1390,7 +1391,7 @@ class _Matcher:
         return self.tokens[start : start + len(tokens)] == tokens
 
     def _sayable(self, slot: ChildSlot, start: int, ends: Iterator[int]) -> Iterator[int]:
-        """Yield the ends of the spans that have no word against their being said in a slot."""
+        """Yield the ends of the spans all of whose words may stand in a slot."""
         words, needed, tokens = slot.words, slot.needed or frozenset(), self.tokens
         has_needed = slot.needed is None
         assert words is not None

@@ -63,7 +63,7 @@ PLAIN = features()
 def constant_pieces(
     type_: Any, language: Language, library: Library, placeholders: Placeholders
 ) -> Iterator[Piece]:
-    """Yield a piece for every way to say a constant of the type."""
+    """Yield a piece for each wording of a constant of the type."""
     for constant in language.bodies.constants(type_, library):
         if not constant.slot:
             yield Piece(constant.words, constant.value, PLAIN)
@@ -138,7 +138,7 @@ def with_plurals(
 
 @dataclass(frozen=True, slots=True)
 class WordsAlone:
-    """What words that mean nothing stand for (languages/base.py, Value)."""
+    """The value of words without meaning (languages/base.py, Value)."""
 
     kind: str = "words"
     text: str = ""
@@ -169,7 +169,7 @@ def table_pieces(table: PhraseTable, language: Language, library: Library) -> It
 
 @dataclass(slots=True)
 class GrammarLeaves:
-    """Leaves, and what must be as it was when they were made for them to be used again.
+    """Leaves, and the conditions of their making, which must be equal for them to be used again.
 
     Attributes:
         leaves: category -> its pieces of depth 0.
@@ -508,7 +508,7 @@ def _is_leaf(template: Template) -> bool:
 
 
 def _share_reads(rules: Sequence[GrammarRule]) -> None:
-    """Let rules of a template that have the same children read what any of them reads.
+    """Let all rules of a template that have the same children read the attributes of any of them.
 
     So they are alike but for their words, and their combinations are looked for once.
     """
@@ -533,9 +533,9 @@ def _may_stay_open(child: ChildSpec, placeholder: str) -> bool:
 def spoken_functions(grammar: Grammar, library: Library) -> tuple[Any, ...]:
     """Return the signatures of the functions of which sentences speak; none without skills.
 
-    What a class inherits is spoken of by the name of the class that declares it, and by the name
-    of the one that inherits it only where a template says so. So no function is said twice. A
-    Python function may call any.
+    Sentences mention an inherited function by the name of the class that declares it, and by that
+    of the class that inherits it only where a template does so. So no function is mentioned twice.
+    A Python function may call any.
     """
     called = functions_in_bodies(grammar)
     return tuple(
@@ -548,7 +548,7 @@ def spoken_functions(grammar: Grammar, library: Library) -> tuple[Any, ...]:
 
 
 def takes_part(functions: Iterable[str], config: SynthesisConfig) -> bool:
-    """Tell whether all functions are included, none excluded, and none of weight zero.
+    """Return whether all functions are included, none excluded, and none of weight zero.
 
     >>> takes_part(["@com.gmail.inbox"], SynthesisConfig(exclude=("@com.gmail.*",)))
     False
@@ -589,7 +589,7 @@ _PARAMETERS = frozenset(("OUTPUT", "INPUT"))
 
 
 def _is_late(test: GuardTest) -> bool:
-    """Tell whether a test says that attributes of two children differ, or one is not in another."""
+    """Return whether a test is that two children's attributes differ, or one is not in another."""
     match test.expression:
         case Compare("!=" | "not in", Attribute(left), Attribute(right)):
             return left != right
@@ -608,7 +608,7 @@ def _lone_tests(layout: Layout, guard: Guard) -> tuple[tuple[GuardTest, ...], ..
 def _apart(
     layout: Layout, guard: Guard, reads: Sequence[Sequence[str]]
 ) -> tuple[tuple[frozenset[Constant] | None, ...], ...]:
-    """Return what the guard compares each attribute with, if it asks nothing else of it."""
+    """Return the constants to which the guard compares each attribute, if it tests nothing else."""
     agreeing = {part.child for part in layout.parts if isinstance(part, Agreement)}
     equal = {pair for join in guard.joins for pair in join.sides()}
 
@@ -649,7 +649,7 @@ def _reads(layout: Layout, guard: Guard) -> tuple[tuple[str, ...], ...]:
 def _balanced_child(layout: Layout, guard: Guard) -> int | None:
     """Return the child by whose function rows are shared out: the first one, of those joined.
 
-    To tell apart the functions of a child that goes with anything would only multiply the cells
+    Distinguishing the functions of a child that goes with anything would only multiply the cells
     of the others; its group is thinned instead.
     """
     inner = [i for i, child in enumerate(layout.children) if not child.is_leaf]

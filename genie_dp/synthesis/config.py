@@ -1,4 +1,4 @@
-"""Synthesis as a stage, and the settings of what reads templates backwards."""
+"""Synthesis as a stage, and the settings of the stages that read templates backwards."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _WEIGHTS_HINT = 'for example "@com.gmail.inbox": 2.5'
 
 @dataclass(frozen=True, slots=True)
 class SynthesisConfig:
-    """What to sample; every field is written to the manifest beside the rows.
+    """Settings of the sampling; every field is written to the manifest beside the rows.
 
     Without `size` and `target_size` there are 10,000 rows at most. The share of depths is Genie's
     (section 3.1); the default of `balance` is from reference experiments of November 2026.

@@ -1,4 +1,4 @@
-"""What a program says in English: the sentence that the templates make of it."""
+"""A program in English: the sentence that the templates derive for it."""
 
 import re
 from collections import Counter
@@ -54,14 +54,15 @@ class Description:
     """A program in English.
 
     Attributes:
-        sentence: as people write it, with the values; it says all of the program.
+        sentence: as people write it, with the values; it covers all of the program.
         utterance: its tokens, with placeholders numbered from left to right; "" where the templates
-            alone do not say the program.
-        program: what `explain` reads from the utterance: canonical tokens, the same placeholders.
-        values: placeholder -> how its value is said.
-        derivation: the templates; None where they alone do not say the program.
-        complete: whether the templates alone say the program.
-        missing: what no template says, in the words of our own that stand in the sentence.
+            alone do not cover the program.
+        program: the program that `explain` reads from the utterance: canonical tokens, the same
+            placeholders.
+        values: placeholder -> the words of its value.
+        derivation: the templates; None where they alone do not cover the program.
+        complete: whether the templates alone cover the program.
+        missing: the words of our own in the sentence, for the parts that no template covers.
         parts: descriptions of parts of the program, whose templates' words stand in the sentence.
     """
 
@@ -84,7 +85,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionDraft:
-    """A sentence for a program, of which all else is told when it is asked for.
+    """A sentence for a program; the rest of its description is computed on request.
 
     Attributes:
         utterance, program: those of the description.
@@ -117,7 +118,7 @@ class Describer:
     def from_inputs(
         cls, inputs: Inputs, config: ReverseConfig | None = None, functions: Collection[str] = ()
     ) -> "Describer":
-        """Return what describes programs by a grammar; its rows that fail are left out.
+        """Return a describer of programs by a grammar; its rows that fail are left out.
 
         Args:
             inputs: the grammar, with its library.
@@ -131,7 +132,7 @@ class Describer:
     def describe(self, program: Any) -> Description:
         """Return the most natural sentence for a program: a tree, or a text in either form.
 
-        Where no derivation has the program, words of our own are put around what templates say of
+        Where no derivation has the program, words of our own are put around the template phrases of
         its parts; `complete` is False then.
 
         Raises:
@@ -140,10 +141,10 @@ class Describer:
         return self.alternatives(program, 1)[0]
 
     def confirm(self, program: Any) -> str:
-        """Return what an assistant says that it is about to do.
+        """Return the sentence in which an assistant announces the program.
 
-        Where the program is one call whose skill has a `#_[confirmation]` with a place for each of
-        its inputs, that is said, and else the sentence of `describe`.
+        This is the skill's `#_[confirmation]` if the program is one call and the confirmation has a
+        place for each of its inputs, and else the sentence of `describe`.
 
         Raises:
             GenieError: as `describe`.
@@ -166,7 +167,7 @@ class Describer:
         return tuple(draft.describe() for draft in self.drafts(program, most))
 
     def drafts(self, program: Any, most: int) -> tuple[DescriptionDraft, ...]:
-        """Return what `alternatives` does, for callers that look at more than they use.
+        """Return the drafts of `alternatives`, for callers that look at more than they use.
 
         Raises:
             GenieError: as `describe`.
@@ -294,7 +295,7 @@ class Describer:
     # ------------------------------------------------------------------ words of our own, too
 
     def _own(self, tree: Any) -> Description:
-        """Return the description of a program that templates alone do not say."""
+        """Return the description of a program that templates alone do not cover."""
         language = self.compiled.language
         form = language.canonical(tree, self.library)
         program = language.tokens(form, self.library)
@@ -342,7 +343,7 @@ class _PhrasesOfTemplates:
         return self._phrase(program, "", ("", ""))
 
     def _phrase(self, program: Any, kind: str, around: tuple[str, str]) -> Phrase | None:
-        """Return the words of a kind for a program without what is around them in its tokens."""
+        """Return the template phrase of a kind for a program; `around` is cut off its tokens."""
         if (program, kind) not in self.known:
             phrase = self._find_phrase(program, kind, around)
             self.known[program, kind] = phrase
@@ -367,7 +368,7 @@ class _PhrasesOfTemplates:
         return None
 
     def _is_typed(self, program: Any) -> bool:
-        """Tell whether a part means something by itself: all its names are its own."""
+        """Return whether a part has a meaning by itself: all its names are its own."""
         try:
             check_program(program, self.describer.compiled.language, self.describer.library)
         except GenieError:
@@ -376,7 +377,7 @@ class _PhrasesOfTemplates:
 
 
 def _texts_of_kind(items: Iterable[ChartPiece], kind: str, program: str) -> Iterator[str]:
-    """Yield the texts of pieces that say just what is wanted, as phrases of that kind."""
+    """Yield the texts of pieces for exactly this program, as phrases of that kind."""
     for item in items:
         value, form = item.piece.value, item.piece.features.form
         if (
@@ -401,7 +402,7 @@ def _without_parentheses(text: str) -> str:
 def _values_by_character(
     reading: WithPlaceholders, target: DescribeTarget, units: Units
 ) -> dict[str, str]:
-    """Return how the value of each placeholder is said, by its character."""
+    """Return the words of each placeholder's value, by its character."""
     return {
         character: say_value(reading.values[token], units) if token in reading.values else token
         for character, token in target.names.items()
@@ -425,7 +426,7 @@ def surface(text: str, values: Mapping[str, str]) -> str:
 
 
 def _is_command(text: str) -> bool:
-    """Tell whether more can be said after a sentence: it is no question, nor a mere noun."""
+    """Return whether a sentence can be continued: it is no question, nor a mere noun."""
     return english.starts_with_verb(text) or text.startswith(BEGIN_WHEN)
 
 

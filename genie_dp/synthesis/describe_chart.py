@@ -1,9 +1,9 @@
 """From a program to sentences: a chart whose cells are parts of the program.
 
-Generation directed by the program (bottom-up chart generation, Kay 1996): a cell holds what a
-category can say of one part of the target. Only pieces that can be part of the target are kept,
+Generation directed by the program (bottom-up chart generation, Kay 1996): a cell holds the pieces
+of a category for one part of the target. Only pieces that can be part of the target are kept,
 of each part the cheapest few of a sort, so that the work hardly grows with the grammar.
-`TargetGrammar` knows which templates may say a given program, and what each of them costs.
+`TargetGrammar` knows which templates may render a given program, and the cost of each.
 """
 
 import math
@@ -86,7 +86,7 @@ class DescribeTarget:
         return [name for name in self.names if first <= ord(name) < first + PER_STEM]
 
     def may_hold(self, value: Value) -> bool:
-        """Tell whether a value can be part of the program."""
+        """Return whether a value can be part of the program."""
         gap = getattr(value, "gap_text", "")
         if gap and ("on" not in self.counts or gap not in self.counts):
             return False
@@ -107,7 +107,7 @@ class DescribeTarget:
 
 
 def is_content(token: str) -> bool:
-    """Tell whether a token is a name, an operator or a placeholder: no structure.
+    """Return whether a token is a name, an operator or a placeholder: no structure.
 
     >>> [is_content(token) for token in ("param:size:Number", ">", "(", "filter")]
     [True, True, False, False]
@@ -126,7 +126,7 @@ def _neighbours(tokens: tuple[str, ...] | list[str]) -> list[tuple[str, str]]:
 
 
 def _without_inputs(tokens: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return what is neighbours where a call gives less of its inputs.
+    """Return the pairs that are neighbours where a call gives fewer of its inputs.
 
     >>> _without_inputs(tuple("( @c.f param:a:N = x:a param:b:N = x:b param:c:N = x:c )".split()))
     [('@c.f', 'param:b:N'), ('@c.f', 'param:c:N'), ('x:a', 'param:c:N')]
@@ -147,7 +147,7 @@ def _without_inputs(tokens: tuple[str, ...]) -> list[tuple[str, str]]:
 def target_from_tokens(
     text: str, functions: Mapping[str, int], placeholders: Placeholders
 ) -> DescribeTarget | None:
-    """Return what is to be said for a canonical token form; None if ten of a sort are too few.
+    """Return the target of a canonical token form; None if ten placeholders of a sort are too few.
 
     The k-th placeholder of a sort becomes its k-th character, whatever its number.
     """
@@ -180,7 +180,7 @@ PHRASE = 0.1  # for each phrase of a parameter that comes before
 
 
 def price(rule: GrammarRule, rank: int, alternative: int, *, is_root: bool) -> float:
-    """Return what it costs to say a rule, its children apart."""
+    """Return the cost of the words of a rule, its children apart."""
     words = sum(len(part.split()) for part in rule.layout.parts if isinstance(part, str))
     weight = min(max(rule.template.weight, 0.2), 3.0)
     is_leaf = all(placeholder_of(child.pool) for child in rule.layout.children)
@@ -195,7 +195,7 @@ def price(rule: GrammarRule, rank: int, alternative: int, *, is_root: bool) -> f
 
 
 def price_phrases(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, float]]:
-    """Yield phrases of parameters with what they cost: the first of a sort is the usual one."""
+    """Yield phrases of parameters with their costs: the first of a sort is the usual one."""
     words_by_sort: dict[Any, dict[str, int]] = {}
     for piece in pieces:
         sort = words_by_sort.setdefault((piece.value.text, piece.value.gap, piece.features), {})
@@ -205,7 +205,7 @@ def price_phrases(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, float]]:
 
 
 def price_of_skill(rule: GrammarRule, rank: int, function: str, *, is_action: bool) -> float:
-    """Return what a skill's phrase costs besides: its first phrases are the usual ones."""
+    """Return the extra cost of a skill's phrase: its first phrases are the usual ones."""
     return (
         LEAF_RANK * min(rank, MOST_RANKS)
         + (NO_VERB if is_action and not has_verb(rule) else 0)
@@ -214,7 +214,7 @@ def price_of_skill(rule: GrammarRule, rank: int, function: str, *, is_action: bo
 
 
 def price_of_sentence(rule: GrammarRule) -> float:
-    """Return what a skill's own sentence costs besides: it is mostly short for a longer one."""
+    """Return the extra cost of a skill's own sentence: most are short for a longer one."""
     return CONSTRUCT + (0 if has_verb(rule) else NO_VERB)
 
 
@@ -222,14 +222,14 @@ _NO_VERBS = {*lists.ARTICLES, *lists.FIXED_DETERMINERS, *lists.PREPOSITIONS, *li
 
 
 def has_verb(rule: GrammarRule) -> bool:
-    """Tell whether a rule begins with a verb, or at least with no noun phrase."""
+    """Return whether a rule begins with a verb, or at least with no noun phrase."""
     first = rule.layout.parts[0] if rule.layout.parts else ""
     word = first.split()[0] if isinstance(first, str) and first else "the"
     return word in lists.VERBS or word not in _NO_VERBS
 
 
 def names_skill(rule: GrammarRule, function: str) -> bool:
-    """Tell whether a rule says the name of the skill: @com.dropbox.move is of dropbox."""
+    """Return whether a rule has the name of the skill: @com.dropbox.move is of dropbox."""
     skill = function.rpartition(".")[0].rpartition(".")[2].replace("-", " ")
     return any(isinstance(part, str) and skill in part for part in rule.layout.parts if skill)
 
@@ -246,9 +246,9 @@ class Family:
 
     Attributes:
         rules: (layout's rule, cost), the cheapest first.
-        children: what is asked of each child.
-        checks: the guard, but for what it asks of one child alone.
-        slots: for each child what is asked of it alone; equal slots have equal numbers.
+        children: the requests to each child.
+        checks: the guard, without the tests of one child alone.
+        slots: a number for each child; equal numbers have equal requests and tests of it alone.
         order: the children by name, as bodies know them.
         names_functions: whether the program may have functions that no child has.
         cells: the categories of the children.
@@ -273,19 +273,19 @@ class Family:
 
     @property
     def rule(self) -> GrammarRule:
-        """Return one of the rules, for what all have in common."""
+        """Return one of the rules, for the properties that all have in common."""
         return self.rules[0][0]
 
 
 @dataclass(slots=True)
 class SkillTemplates:
-    """Templates of a skill with the program that they say but for constants.
+    """Templates of a skill with their program, which they determine but for constants.
 
     Attributes:
         functions: those of the program.
         function: the first of them, "" for none.
-        rank: how many templates of the category came before that say the same function.
-        needs: the tokens that the program has whatever the constants are, once somebody asked.
+        rank: how many templates of the category came before that have the same function.
+        needs: the tokens that the program has with any constants; None until first requested.
     """
 
     family: Family
@@ -297,7 +297,7 @@ class SkillTemplates:
 
 @dataclass(slots=True)
 class TargetGrammar:
-    """What all descriptions of a grammar share; indexing it takes about a second.
+    """The data that all descriptions of a grammar share; indexing it takes about a second.
 
     Attributes:
         functions: those that programs may have, which takes less time; empty for all.
@@ -305,7 +305,7 @@ class TargetGrammar:
         others: all other templates that are no root.
         roots: the templates of root categories.
         words: words that requests and guards compare with the first and last of a phrase.
-        known: tokens of values that templates say themselves.
+        known: tokens of the values that stand in templates.
         named: for each of the roots, functions that all its programs have.
         good: id of a phrase -> number of a slot -> whether it fits; charts fill it in.
     """
@@ -341,7 +341,7 @@ class TargetGrammar:
                 self._places.setdefault(pool, {}).setdefault(_owner(piece), []).append(place)
 
     def _number(self, family: Family) -> None:
-        """Number what is asked of the children, so that it is decided once for all templates."""
+        """Number the requests to the children, so that each is decided once for all templates."""
         family.slots = tuple(
             self.numbers.setdefault(
                 (child.pool, child.asked, child.gap is not None, tests), len(self.numbers)
@@ -372,7 +372,7 @@ class TargetGrammar:
         return functions or tuple(getattr(self._any_value(family), "functions", ()))
 
     def _needs(self, templates: SkillTemplates) -> Counter[str]:
-        """Return what a template needs; when asked first, with its costs."""
+        """Return the tokens that a template needs; the first call adds its costs."""
         if templates.needs is None:
             value = self._any_value(templates.family)
             templates.needs = Counter(
@@ -461,7 +461,7 @@ def _owner(piece: Piece) -> str:
 
 
 def is_private(token: str) -> bool:
-    """Tell whether a token is the character of a placeholder."""
+    """Return whether a token is the character of a placeholder."""
     return len(token) == 1 and "\ue000" <= token <= "\uf8ff"
 
 
@@ -488,7 +488,7 @@ def families(category: str, rules: Sequence[GrammarRule], *, is_root: bool) -> I
 
 
 def _names_functions(rule: GrammarRule) -> bool:
-    """Tell whether a program may have functions that no child has."""
+    """Return whether a program may have functions that no child has."""
     template = rule.template
     joins_children = (
         template.python is None and template.tree is None and "=>" in template.body_text
@@ -526,7 +526,7 @@ UNSAID = 1.5  # for asking for one output where the program gives all of them
 
 @dataclass(slots=True, eq=False)
 class ChartPiece:
-    """A piece of the chart with what it costs to say it, and how it is made."""
+    """A piece of the chart with the cost of its words, and its derivation."""
 
     piece: Piece
     cost: float
@@ -540,10 +540,10 @@ class ChartPiece:
 
 @dataclass(slots=True)
 class PartCell:
-    """What a category says of one part of the program.
+    """The pieces of a category for one part of the program.
 
     Attributes:
-        sorts: pieces that templates cannot tell apart but by their words, the cheapest first.
+        sorts: pieces that only their words distinguish for templates, the cheapest first.
         tick: when it was changed last.
     """
 
@@ -558,7 +558,7 @@ class PartCell:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A way to say a whole program, not yet put into words."""
+    """A derivation of a whole program, not yet put into words."""
 
     cost: float
     part: int
@@ -571,7 +571,7 @@ Lists = Mapping[int, Sequence[ChartPiece]]
 
 
 class DescribeChart:
-    """The parts of one program that the templates can say."""
+    """The parts of one program that the templates can express."""
 
     def __init__(
         self, grammar: TargetGrammar, target: DescribeTarget, max_depth: int = MOST_ROUNDS
@@ -680,7 +680,7 @@ class DescribeChart:
                 return
 
     def _extend(self, family: Family, since: int) -> None:
-        """Add what a template says of parts of which one at least was changed since then."""
+        """Add the pieces of a template over parts of which one at least was changed since then."""
         if since > 0 and all(self.changed.get(pool, 0) <= since for pool in family.cells):
             return
         for part, items in self.combinations(family, since):
@@ -694,7 +694,7 @@ class DescribeChart:
                 self._add(family, rule, part, items, total, depth)
 
     def _is_cheap(self, category: str, part: int, cost: float) -> bool:
-        """Tell whether a piece is not far dearer than the cheapest that says the same."""
+        """Return whether a piece is not far dearer than the cheapest of the same part."""
         cell = self.cells.get(category, {}).get(part)
         if cell is None:
             return True
@@ -750,7 +750,7 @@ class DescribeChart:
         return self.grammar.assemble(rule, [item.piece for item in items])
 
     def roots(self) -> list[Root]:
-        """Return every way to say a whole program that may be the target."""
+        """Return every derivation of a whole program that may be the target."""
         roots: list[Root] = []
         for family in self.grammar.sentences(self.target):
             if self.target.is_policy != (family.rule.body.kind == "policy"):
@@ -809,7 +809,7 @@ class DescribeChart:
             yield part, items
 
     def _is_whole(self, parts: Sequence[int]) -> bool:
-        """Tell whether parts have all functions of the program, where nothing less is wanted."""
+        """Return whether parts have all functions of the program; of a policy, any parts do."""
         if self.target.is_policy:
             return True
         return sum(len(self.values[part].functions) for part in parts) == self.target.size
@@ -850,7 +850,7 @@ class DescribeChart:
 
 
 def _asks_yes_or_no(rule: GrammarRule, items: Sequence[ChartPiece]) -> bool:
-    """Tell whether a sentence asks for yes or no, as no confirmation does."""
+    """Return whether a sentence is a yes-no question, as no confirmation is."""
     first = rule.layout.parts[0] if rule.layout.parts else ""
     if isinstance(first, int):
         return english.is_question(items[first].piece.text)

@@ -35,11 +35,11 @@ def read_programs(path: Path) -> Iterator[ProgramText]:
 
 @dataclass(frozen=True, slots=True)
 class DescribeResult(Result):
-    """What came of programs that were described.
+    """The outcome of describing programs.
 
     Attributes:
-        programs, partly, failed: how many there were, were said partly in words of our own, and
-            have mistakes.
+        programs, partly, failed: how many there were, were described partly in words of our own,
+            and have mistakes.
         notes: words of our own that stand in sentences.
         problems: the mistakes, with their places.
         is_of_file: they were lines of a file.
@@ -53,7 +53,7 @@ class DescribeResult(Result):
     is_of_file: bool
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the report to the user."""
         yield from self.notes
         if self.is_of_file:
             whole = self.programs - self.partly - self.failed

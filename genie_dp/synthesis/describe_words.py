@@ -1,8 +1,8 @@
-"""What no template says, in words of our own: from the tables of english.py, never by guessing.
+"""Words of our own for parts without a template: from the tables of english.py, never by guessing.
 
-Templates' words are used for parts of the program that they say as a whole, so a sentence is put
-together along the tree of the program and leaves out nothing of it. Values are said as people write
-them.
+Template phrases are used for parts of the program that they express as a whole, so a sentence is
+put together along the tree of the program and leaves out nothing of it. Values stand as people
+write them.
 """
 
 import re
@@ -74,7 +74,7 @@ def spoken_type(node: Any) -> ty.Type | None:
 def literal(node: Any) -> str:
     """Return the tokens of a value, by which two are compared.
 
-    An entity with but one name is like that text: a template says "boss" for a person.
+    An entity with but one name is like that text: a template has "boss" for a person.
     """
     if isinstance(node, ast.EntityValue) and (node.value is None or node.display is None):
         node = ast.StringValue(node.display or node.value or "")
@@ -98,15 +98,15 @@ def literals(node: Any) -> Iterator[str]:
 def with_placeholders(
     program: Any, texts_of_templates: frozenset[str], units: Units = SHIPPED
 ) -> Iterator[WithPlaceholders]:
-    """Yield a program with placeholders for its values, in every way that may be said.
+    """Yield a program with placeholders for its values, in every way that a sentence may have.
 
-    A template may say a value itself ("every hour", "at home", "today"): `texts_of_templates` has
+    A template may contain a value ("every hour", "at home", "today"): `texts_of_templates` has
     the tokens of such values. They stay as they are in the first readings, and get placeholders in
     others.
 
     Args:
         program: the tree.
-        texts_of_templates: tokens of values that templates say.
+        texts_of_templates: tokens of values that templates contain.
         units: those of the library.
     """
     doubtful = list(dict.fromkeys(text for text in literals(program) if text in texts_of_templates))
@@ -123,7 +123,7 @@ def with_placeholders(
 def with_constants(program: str, language: Language, units: Units) -> Iterator[WithPlaceholders]:
     """Yield a program of any language with placeholders for its constants, in every way.
 
-    Those that keep fewest constants come first: a template may say one itself.
+    Those that keep fewest constants come first: a template may contain one.
 
     Args:
         program: its canonical tokens.
@@ -185,7 +185,7 @@ class _Replacer:
         return WithPlaceholders(rewrite_outermost(program, self.change), self.values)
 
     def change(self, node: Any) -> Any:
-        """Return what stands for a node, itself to keep it, or None to look inside of it."""
+        """Return the replacement of a node, itself to keep it, or None to look inside of it."""
         type_ = spoken_type(node)
         if type_ is None:
             return None
@@ -268,7 +268,7 @@ _WITH_SIGNS = {"kmph": "km/h", "mps": "m/s", "KBps": "KB/s", "MBps": "MB/s"}
 
 
 def _unit_words(unit: str, units: Units) -> tuple[str, str]:
-    """Return what one and several of a unit are called; those of skills by their words."""
+    """Return the singular and the plural name of a unit; those of skills by their words."""
     own = units.by_name.get(unit, SHIPPED.by_name.get(unit))
     if own is not None and (unit in _IN_WORDS or unit not in SHIPPED):
         return own.singular, own.plural
@@ -282,7 +282,7 @@ def _say_measure(number: Decimal, unit: str, units: Units) -> str:
 
 
 def _say_sum(parts: Sequence[tuple[Decimal, str]], units: Units = SHIPPED) -> str:
-    """Return a sum of measures; what is taken away is said so.
+    """Return a sum of measures in words; negative ones are subtracted by "less".
 
     >>> _say_sum([(Decimal(6), "ft"), (Decimal(1), "in")])
     '6 feet 1 inch'
@@ -373,7 +373,7 @@ def say_moved_date(
 
 
 def is_moment(value: Any) -> bool:
-    """Tell whether a date is a time on a clock rather than a day.
+    """Return whether a date is a time on a clock rather than a day.
 
     >>> is_moment(ast.DateNow()), is_moment(ast.DateEdge("start_of", "week"))
     (True, False)
@@ -431,14 +431,14 @@ def sort_of_value(type_: ty.Type) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NamedParameter:
-    """What a name stands for: an output of a call, or an input of a policy's function.
+    """The referent of a name: an output of a call, or an input of a policy's function.
 
     Attributes:
         function: its qualified name, "" for a number over a list.
-        owner: what has it, "" for inputs and numbers over a list.
+        owner: the words of the result that has it, "" for inputs and numbers over a list.
         of: the owner where a reader could take it for another one's; "" otherwise.
-        thing: what is said to be so and so of a flag: "it", or what has it.
-        words: what a computed value is called.
+        thing: the subject of a flag's clause: "it", or the owner.
+        words: the words of a computed value.
     """
 
     name: str
@@ -455,7 +455,7 @@ Names = Mapping[str, NamedParameter]
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What templates say of a part of a program.
+    """The template phrase of a part of a program.
 
     Attributes:
         words: with their values, without a capital letter.
@@ -467,13 +467,13 @@ class Phrase:
 
 
 class TemplatePhrases(Protocol):
-    """What is asked of the templates; None where they do not say it as a whole by itself."""
+    """The phrases of templates for parts of a program; None if none expresses just that part."""
 
     def noun(self, query: ast.Query) -> Phrase | None:
         """Return the noun phrase of a query."""
 
     def when(self, stream: ast.Stream) -> Phrase | None:
-        """Return the phrase that says when a stream has something."""
+        """Return the phrase for the time at which a stream has something."""
 
     def verb(self, action: ast.Call) -> Phrase | None:
         """Return the verb phrase of an action."""
@@ -484,11 +484,11 @@ class TemplatePhrases(Protocol):
 
 @dataclass(slots=True)
 class OwnWords:
-    """Says one program.
+    """Renders one program in words.
 
     Attributes:
-        own: what was said in words of our own.
-        used: what templates said.
+        own: the words of our own in the sentence.
+        used: the template phrases in the sentence.
     """
 
     library: SkillLibrary
@@ -585,7 +585,7 @@ class OwnWords:
     # ------------------------------------------------------------- a smaller program, and the rest
 
     def _with_riders(self, rule: ast.Rule) -> str | None:
-        """Return what templates say of a rule with fewer conditions and arguments, and the rest.
+        """Return the template sentence of a rule with fewer conditions and arguments, and the rest.
 
         Only where there is one query at most: nobody can take its conditions for another one's.
         """
@@ -616,7 +616,7 @@ class OwnWords:
         )
 
     def _conditions(self, rule: ast.Rule) -> Iterator[tuple[ast.Predicate, Names]]:
-        """Yield the conditions that say the same where they are said at the end of a sentence.
+        """Yield the conditions that keep their meaning at the end of a sentence.
 
         Not those inside of a number over a list, or of an edge, nor of a monitor where it would
         take a result for new whose condition turned true: they come before, so to speak.
@@ -637,7 +637,7 @@ class OwnWords:
     def _core(
         self, call: ast.Call, said_by: Callable[[ast.Call], Phrase | None]
     ) -> tuple[str | None, list[ast.Arg]]:
-        """Return what templates say of a call with most of its arguments, and the other ones."""
+        """Return the template phrase of a call with most of its arguments, and the other ones."""
         always = {id(arg) for arg in call.args if _refers_to_results(arg.value)}
         others = [id(arg) for arg in call.args if id(arg) not in always]
         for dropped in _subsets(others, least=0):
@@ -650,7 +650,7 @@ class OwnWords:
     # --------------------------------------------------------------------------------- queries
 
     def query(self, query: ast.Query, names: Names, passed: Mapping[str, str] | None = None) -> str:
-        """Return a noun phrase; `passed` says what a join gives to inputs."""
+        """Return a noun phrase; `passed` has the values that a join gives to inputs."""
         words = None if passed else self._use(self.templates.noun(query))
         if words is not None:
             return words
@@ -682,7 +682,7 @@ class OwnWords:
         names: Names,
         passed: Mapping[str, str] | None,
     ) -> str:
-        """Return what is kept of results, in which order they stand, or which of them are meant."""
+        """Return the noun phrase of a projection, of a sorted query, or of a slice."""
         noun = self.query(query.query, names, passed)
         is_plain = ", " not in noun or isinstance(query.query, ast.Call)
         noun = noun if is_plain else f"({noun})"
@@ -780,7 +780,7 @@ class OwnWords:
         return _join_conditions([self._part(p, names) for p in parts])
 
     def _local(self, query: ast.Query) -> Names:
-        """Return the outputs of a call for what is said right after it: nobody mistakes them."""
+        """Return the outputs of a call for words right after it, where nobody mistakes them."""
         outputs = self._query_names(query)
         return {name: replace(output, of="", thing="it") for name, output in outputs.items()}
 
@@ -805,7 +805,7 @@ class OwnWords:
     # --------------------------------------------------------------------------------- streams
 
     def stream(self, stream: ast.Stream) -> str:
-        """Return a phrase that says when: "when i get an email", "every day at 9 am"."""
+        """Return a phrase for a time: "when i get an email", "every day at 9 am"."""
         phrase = self.templates.when(stream)
         if phrase is not None and phrase.words.startswith(BEGIN_WHEN):
             return self._use(phrase) or ""
@@ -846,7 +846,7 @@ class OwnWords:
         return often if is_now else say("timer from", often=often, base=self.value(timer.base, {}))
 
     def _event(self, stream: ast.Monitor) -> str:
-        """Return what a monitor sees: "something new in my emails"."""
+        """Return the event of a monitor in words: "something new in my emails"."""
         noun = self.query(stream.query, {})
         if not stream.on_new:
             return say("something new", query=noun) if self._is_list(stream.query) else noun
@@ -861,7 +861,7 @@ class OwnWords:
     # -------------------------------------------------------------------------------- policies
 
     def _policy_with_rest(self, policy: ast.Policy) -> str | None:
-        """Return what templates say of a policy without some conditions, and those."""
+        """Return the template sentence of a policy without some conditions, and these."""
         if (policy.query is None) == (policy.action is None):
             return None
         side = "action" if policy.query is None else "query"
@@ -1019,7 +1019,7 @@ class OwnWords:
         return clause or say("flag" if is_true else "flag off", flag=self._name(parameter))
 
     def _flag_of(self, parameter: NamedParameter, *, is_true: bool) -> str:
-        """Return what the skill's phrase or the name of a flag says; "" if neither is a clause."""
+        """Return the clause of a flag by the skill's phrase or its name; "" if neither is one."""
         phrases = self.library.phrases(parameter.function, parameter.name)
         part = "predicate_true" if is_true else "predicate_false"
         thing = parameter.of or parameter.thing
@@ -1056,7 +1056,7 @@ class OwnWords:
     # ---------------------------------------------------------------------------------- values
 
     def value(self, value: ast.Value, names: Names, parameter: NamedParameter | None = None) -> str:
-        """Return a value; `parameter` is what it is compared with, or stands for."""
+        """Return a value; `parameter` is the one that it is compared with or assigned to."""
         match value:
             case ast.VarRef(name):
                 return self._name(names.get(name, _unknown_parameter(name)))
@@ -1131,7 +1131,7 @@ class OwnWords:
         names: Names,
         passed: Mapping[str, str] | None = None,
     ) -> str:
-        """Return what arguments say: " with the text set to the title"."""
+        """Return arguments in words: " with the text set to the title"."""
         settings = []
         for arg in args:
             parameter = self._input(call, arg.name)
@@ -1173,7 +1173,7 @@ class OwnWords:
         return f"the {words}{of}"
 
     def _words_of(self, parameter: NamedParameter) -> str:
-        """Return what people call a parameter; its name where that is another one's, too."""
+        """Return the usual words for a parameter; its name where another one has them as well."""
         if parameter.words:
             return parameter.words
         if not parameter.function:
@@ -1247,7 +1247,7 @@ class OwnWords:
                 assert_never(stream)
 
     def _name_calls(self, rule: ast.Rule) -> None:
-        """Give each query of a rule a name, by which its outputs are told from others'."""
+        """Give each query of a rule a name, which distinguishes its outputs from others'."""
         calls = [
             call
             for part in (rule.stream, rule.query)
@@ -1297,7 +1297,7 @@ class OwnWords:
         return own if is_taken else function.phrases[0]
 
     def _skill(self, class_name: str) -> str:
-        """Return what people call a skill; its whole name where two are called alike."""
+        """Return the usual name of a skill; its whole name where two skills share it."""
         phrase = self.library.class_phrase(class_name)
         others = (c for c in self.library.class_names() if c != class_name)
         if any(self.library.class_phrase(c) == phrase for c in others):
@@ -1388,7 +1388,7 @@ def _conjunction(parts: Sequence[ast.Predicate]) -> ast.Predicate:
 def _subsets(
     names: Sequence[int], *, least: int = 1, most: int | None = None
 ) -> Iterator[tuple[int, ...]]:
-    """Yield what may be left out, the smallest first, not too many."""
+    """Yield subsets to leave out, the smallest first, not too many."""
     sizes = range(least, (len(names) if most is None else most) + 1)
     chosen_subsets = (chosen for size in sizes for chosen in combinations(names, size))
     return islice(chosen_subsets, MOST_TRIED)
@@ -1420,5 +1420,5 @@ def _without(node: Any, dropped: frozenset[int]) -> Any:
 
 
 def _refers_to_results(node: object) -> bool:
-    """Tell whether values of a tree refer to results or to the event: it says nothing alone."""
+    """Return whether values of a tree refer to results or the event: it has no meaning alone."""
     return any(isinstance(part, ast.VarRef | ast.EventValue) for part in walk(node))

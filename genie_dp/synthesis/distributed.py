@@ -45,7 +45,7 @@ Place = Callable[[Path], Path]
 
 @dataclass(frozen=True, slots=True)
 class ParcelText:
-    """A file that was read: its name then, its path, what links lead to, and its content."""
+    """A file that was read: its name then, its path, the target of its links, and its content."""
 
     name: str
     path: str
@@ -83,8 +83,8 @@ def parcel_of(
 def mark_of(engine: SynthesisEngine) -> str:
     """Return a hash of all that an engine draws from; equal ones make equal blocks.
 
-    It sees what differs for reasons that no version tells: another release of the inflection
-    library, another rounding of quotas.
+    It reflects differences that no version shows: another release of the inflection library,
+    another rounding of quotas.
     """
     digest = xxhash.xxh3_128()
     plan = engine.plan
@@ -266,7 +266,7 @@ _ALONE = Lock()
 
 
 def _work(version: str, packed: bytes, number: int, format: str) -> EncodedBlock | GenieError:
-    """Return a block, or what the user has to mend; bugs are raised and keep their traceback."""
+    """Return a block, or the user's mistake; bugs are raised and keep their traceback."""
     try:
         if version != __version__:
             raise GenieError(_mismatch(_name_of_worker(), __version__, version))
@@ -331,7 +331,7 @@ def _build_once(packed: bytes) -> _BuiltEngine:
 
 
 def _lay_out(texts: Sequence[ParcelText], folder: Path) -> _FileNames:
-    """Write the files as they lie to each other, links as links: ids speak of what they lead to."""
+    """Write the files as they lie to each other, links as links: ids depend on the targets."""
     names = {}
     for text in texts:
         real, given_path = (

@@ -43,7 +43,7 @@ class SampledPools:
 
     @classmethod
     def from_pools(cls, lexicon: GrammarLeaves, pools: Pools, root_cells: Cells) -> "SampledPools":
-        """Return what an engine drew, starting from this lexicon."""
+        """Return the pools and cells of an engine, starting from this lexicon."""
         return cls(lexicon, pools.levels, pools.clashes, pools.refused, root_cells.batches)
 
 
@@ -85,7 +85,7 @@ def build_engine(
     """Return the engine: pools sampled, cells of the root listed, quotas shared out.
 
     A `lexicon` that was made of the same grammar by `make_lexicon` saves making it again. With a
-    `prior` more is drawn, and what people ask for is kept. `with_origins` the pools know what
+    `prior` more is drawn, and thinned to its shares. `with_origins` the pools know the pieces that
     their pieces were made of (trees.py).
     """
     lexicon = lexicon or make_leaves(compiled, config)
@@ -217,7 +217,7 @@ def _level(
 def _pieces(
     chosen: DrawPlan, compiled: CompiledGrammar, pools: Pools, config: SynthesisConfig
 ) -> Iterator[Piece]:
-    """Yield the pieces of a plan; of those that say the same, the first one."""
+    """Yield the pieces of a plan; of those with the same words, the first one."""
     texts_by_key: dict[str, str] = {}
     for cell, pieces in chosen.draws(0, chosen.total):
         try:
@@ -244,9 +244,9 @@ def _pieces(
 
 
 def _clash_key(combined: Combined) -> str:
-    """Return what may not stand for two programs: the words, with what their place tells apart.
+    """Return the key that may have one program only: the words, gap and function of a piece.
 
-    "from Alice" is one thing of mails and another of files: the noun before it says which.
+    "from Alice" is one thing of mails and another of files: the noun before it decides which.
     """
     value = combined.value
     of = getattr(value.state, "function", "") if value.kind == "predicate" else ""
@@ -341,7 +341,7 @@ def _quotas(cells: Cells, demand: _Demand, shares: I64, seed: int, *names: objec
 
 
 def _lacks_a_rule(planned: DrawPlan, size: int, shares: I64) -> bool:
-    """Tell whether the first draws lack a rule of a template with draws enough for all.
+    """Return whether the first draws lack a rule of a template with draws enough for all.
 
     Args:
         planned: draws, some of which the size leaves over.

@@ -1,8 +1,8 @@
-"""Why a sentence means what it means, or is not derived.
+"""Reasons why a sentence has its meaning, or is not derived.
 
-`Explainer` finds every derivation and the programs they give; `SecondReadings` what a sentence
-would mean besides, were it not for one guard; `nearest_miss` which parts of it are derived, and
-which templates would fit but for one thing.
+`Explainer` finds every derivation and the programs they give; `SecondReadings` the other meanings
+that a sentence would have, were it not for one guard; `nearest_miss` which parts of it are derived,
+and which templates would fit but for one thing.
 """
 
 import re
@@ -101,7 +101,7 @@ class ReadSentence:
     Attributes:
         shown: its tokens; placeholders stand for the values that were written out.
         tokens: the same for a chart, where placeholders of one sort look alike.
-        values: placeholder -> what was said, for those that were values.
+        values: placeholder -> the words and meaning of its value, for those that were values.
         doubt: how much speaks against it; 0 where nothing was guessed.
     """
 
@@ -116,7 +116,7 @@ class ReadSentence:
         return " ".join(self.shown)
 
     def lines(self) -> Iterator[str]:
-        """Yield the tokens, and what the placeholders stand for."""
+        """Yield the tokens, and the values of the placeholders."""
         yield self.text
         for token, value in self.values.items():
             meaning = value.how or ("" if _is_as_said(value) else value.constant)
@@ -124,7 +124,7 @@ class ReadSentence:
 
 
 def _is_as_said(value: SaidValue) -> bool:
-    """Tell whether a constant says no more than the words do."""
+    """Return whether a constant adds nothing to the words."""
     return not value.constant or value.words.strip("\"'@#") in value.constant
 
 
@@ -133,11 +133,11 @@ class DerivationNode:
     """A step of a derivation: a template, or a leaf of a built-in category or table.
 
     Attributes:
-        words: what it covers; `____` is a gap that words of another node fill, and words in
-            parentheses are not said (a determiner that the template above leaves out).
+        words: the words that it covers; `____` is a gap that words of another node fill, and words
+            in parentheses do not appear (a determiner that the template above leaves out).
         template: its id; "" for a leaf.
         place: file and line of the template.
-        program: what the words mean by themselves.
+        program: the meaning of the words by themselves.
         refused: why the grammar refuses this step, "" for all that it derives.
     """
 
@@ -212,14 +212,14 @@ class NearFit:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """What is near to a sentence that is not derived.
+    """The nearest derivations to a sentence that is not derived.
 
     Attributes:
-        unknown: word that no template says -> the nearest that one does.
+        unknown: word that no template has -> the nearest words of templates.
         parts: the longest parts that are derived, from left to right.
         fits: templates that would fit but for a request, the guard, the body or a form.
         edits: sentences that are derived and differ in one word.
-        functions: those that some derived part speaks of, conditions left out.
+        functions: those of some derived part, conditions left out.
     """
 
     unknown: tuple[tuple[str, tuple[str, ...]], ...]
@@ -229,7 +229,7 @@ class Miss:
     functions: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the report to the user."""
         yield "not derived"
         for word, nearest_words in self.unknown:
             words = " or ".join(map(repr, nearest_words[:2]))
@@ -259,10 +259,10 @@ class Explanation(Result):
     Attributes:
         cut: parts with so many readings that some were left out.
         refused: readings that a guard refuses, where these were looked for.
-        miss: what is near to a sentence without readings, where that was looked for.
+        miss: the nearest derivations to a sentence without readings, where they were looked for.
         expected: the program that the sentence is to have; None for any.
-        others: the same sentence with other values, the likeliest first; where there is no
-            reading, what would be one, were its names and texts not full of other functions' words.
+        others: the same sentence with other values, the likeliest first; where there is no reading,
+            those that would be one, were their names and texts not full of other functions' words.
         is_cut: it is too long, or has too many readings, so that reading it was stopped.
     """
 
@@ -282,17 +282,17 @@ class Explanation(Result):
 
     @property
     def is_ambiguous(self) -> bool:
-        """Tell whether the sentence has several programs, none likelier than the others."""
+        """Return whether the sentence has several programs, none likelier than the others."""
         as_likely = [e for e in self.others if e.sentence.doubt <= self.sentence.doubt]
         return len(self.readings) > 1 or bool(self.readings and as_likely)
 
     @property
     def is_right(self) -> bool:
-        """Tell whether the sentence is derived, with the program that is expected."""
+        """Return whether the sentence is derived, with the program that is expected."""
         return bool(self.readings) and self.expected in (None, *self.programs)
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the report to the user."""
         yield from self.sentence.lines()
         if self.is_cut:
             yield "  note: the sentence is too long to find all of its readings"
@@ -343,8 +343,8 @@ class Explanation(Result):
 class Explainer:
     """Explains sentences by one grammar; indexing it takes half a second, so keep it.
 
-    `why_refused` says what is to be said of a step besides. With `values`, sentences are read as
-    people type them; without, by placeholders and what has the shape of a value.
+    `why_refused` returns the reason why the grammar refuses a step, or "". With `values`, sentences
+    are read as people type them; without, by placeholders and words with the shape of a value.
     """
 
     compiled: CompiledGrammar
@@ -361,9 +361,9 @@ class Explainer:
         self._chart = Chart(self.grammar, self.max_depth)
 
     def meanings(self, text: str) -> frozenset[str]:
-        """Return the programs of a sentence, as `explain` does, without saying why.
+        """Return the programs of a sentence, as `explain` does, without derivations.
 
-        What is found for some words is remembered for other sentences that have them.
+        Results for some words are remembered for other sentences that have them.
 
         Raises:
             GenieError: as `read`.
@@ -395,14 +395,14 @@ class Explainer:
         *,
         values: SentenceValues | None = None,
     ) -> "Explainer":
-        """Return what explains sentences by a grammar; its rows that fail are left out."""
+        """Return an explainer of sentences by a grammar; its rows that fail are left out."""
         config = config or ReverseConfig()
         compiled = compile_inputs(inputs, config.subsets)
         return cls(compiled, config.max_depth, values=values)
 
     @property
     def spoken(self) -> SpokenSentences | None:
-        """Return what finds the values of sentences; None without `values`."""
+        """Return the finder of the values of sentences; None without `values`."""
         if self._spoken is None and self.values is not None:
             indexed = IndexedGrammar.from_compiled(self.compiled, self.values)
             self._spoken = SpokenSentences(indexed, self.values, self.max_depth)
@@ -438,7 +438,7 @@ class Explainer:
         return ReadSentence(read.tokens, tokens, read.values, read.doubt)
 
     def explain_in_full(self, text: str) -> Explanation:
-        """Return the readings, those that guards refuse, and what is near if there is none.
+        """Return the readings, those that guards refuse, and the nearest miss if there is none.
 
         Raises:
             GenieError: as `read`.
@@ -454,7 +454,7 @@ class Explainer:
         return replace(explanation, refused=refused, miss=miss)
 
     def read(self, text: str) -> Iterator[ReadSentence]:
-        """Yield the sentence, with numbers that templates say as words, with words cut apart.
+        """Yield the sentence, then with numbers that are template words, then with words cut apart.
 
         Raises:
             GenieError: the placeholders are not numbered from left to right (Y060).
@@ -607,7 +607,7 @@ class _SentenceReader:
 def unknown_words(
     sentence: ReadSentence, vocabulary: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the words that no template and no leaf says, each with the nearest that one does.
+    """Return the words that no template and no leaf has, each with the nearest words of these.
 
     >>> unknown_words(ReadSentence(("get", "emials"), ("get", "emials")), {"get", "emails"})
     {'emials': ('emails',)}
@@ -629,7 +629,7 @@ _OTHER_ARTICLE = {"a": "an", "an": "a"}
 
 
 def nearest_miss(explainer: Explainer, sentence: ReadSentence, chart: Chart) -> Miss:
-    """Return what is near to a sentence that was not derived; `chart` is the one that failed."""
+    """Return the nearest miss of a sentence that was not derived; `chart` is that which failed."""
     vocabulary = explainer.grammar.vocabulary
     spans = _derived_spans(chart, sentence)
     return Miss(
@@ -719,7 +719,7 @@ def _near_fits(explainer: Explainer, chart: Chart, sentence: ReadSentence) -> It
 
 
 def _says_much(pattern: Pattern) -> bool:
-    """Tell whether a rule fits only some sentences: it has words, or two children of cells."""
+    """Return whether a rule fits only some sentences: it has words, or two children of cells."""
     children = pattern.rule.layout.children
     return bool(pattern.words) or sum(not child.is_leaf for child in children) > 1
 
@@ -733,7 +733,7 @@ def _weight(reasons: Sequence[str]) -> tuple[int, int]:
 
 
 class _Loose:
-    """Reads rules over tokens without their requests and guards, and says what was missed."""
+    """Reads rules over tokens without their requests and guards, and names the unmet ones."""
 
     def __init__(self, chart: Chart):
         self.chart = chart
@@ -963,7 +963,7 @@ class SecondReadings:
 def loosen(
     compiled: CompiledGrammar,
 ) -> tuple[CompiledGrammar, Mapping[int, Sequence[GuardTest]]]:
-    """Return a grammar whose guards refuse no second reading, and what was left out of its rules.
+    """Return a grammar whose guards refuse no second reading, and the tests left out of its rules.
 
     The tests are keyed by the identity of the rule that they are missing in.
     """
@@ -1018,7 +1018,7 @@ def check_program(program: Any, language: Language, library: Library, text: str 
     """Refuse a program that means nothing in the library.
 
     Raises:
-        GenieError: all its mistakes; `text` is what it was read from.
+        GenieError: all its mistakes; `text` is its source.
     """
     errors = [p for p in language.check(program, library) if p.severity == "error"]
     if errors:
@@ -1056,10 +1056,10 @@ def move_problem(problem: Problem, place: Span) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class PairsResult(Result):
-    """What came of sentences with the programs that they should have.
+    """The results of sentences with the programs that they should have.
 
     Attributes:
-        faults: for each that has not, its place and what it has.
+        faults: for each sentence without its program, its place and its programs.
     """
 
     pairs: int
@@ -1068,11 +1068,11 @@ class PairsResult(Result):
 
     @property
     def is_right(self) -> bool:
-        """Tell whether there are pairs, and all are derived."""
+        """Return whether there are pairs, and all are derived."""
         return bool(self.pairs) and not self.faults
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the report to the user."""
         yield from self.faults
         wrong = len(self.faults)
         yield (
@@ -1089,14 +1089,14 @@ def run(
     expected: str | None = None,
     values: SentenceValues | None = None,
 ) -> Explanation:
-    """Explain a sentence: its readings, those that guards refuse, or what is near.
+    """Explain a sentence: its readings, those that guards refuse, or the nearest miss.
 
     Args:
         config: which derivations are looked for.
         inputs: the skills and templates.
         sentence: with values, or placeholders for them.
         expected: the program that it is to have, with placeholders.
-        values: what reads the values; None reads those alone that are known by their shape.
+        values: the reader of values; None reads only those that are known by their shape.
 
     Raises:
         GenieError: placeholders not numbered from left to right (Y060); an expected program that

@@ -2,7 +2,7 @@
 
 A plan (plan.py) lays out a run of known size. Here the same cells are drawn from again and
 again, under changing wishes: "of all derivations, one whose program has these functions and no
-others". Nothing is drawn blindly: an index from functions to groups of pieces tells which cells can
+others". Nothing is drawn blindly: an index from functions to groups of pieces finds cells that can
 meet a wish, and in such a cell every child is drawn from its pieces that have the right functions.
 """
 
@@ -299,7 +299,7 @@ class _FunctionIndex:
     def _number(
         self, pieces: Sequence[Piece], members_by_wish: dict[Wish, tuple[list[int], list[int]]]
     ) -> int:
-        """Return the number of a list, and note what is in it when it is met first."""
+        """Return the number of a list, and index its pieces on the first call."""
         known_number = self._numbers.get(id(pieces))
         if known_number is not None:
             return known_number

@@ -18,7 +18,7 @@ def ways_apart(word: str, known: Collection[str]) -> Iterator[tuple[str, ...]]:
 
     Args:
         word: in small letters, as it was typed.
-        known: the words of the templates. What stands alone beside a hyphen may be a name, and
+        known: the words of the templates. A word alone beside a hyphen may be a name, and
             need not be one of them.
 
     >>> list(ways_apart("5-minute", {"-", "minute"}))
@@ -54,7 +54,7 @@ def sentences_apart(
 def _parts_of(word: str, known: Collection[str]) -> Iterator[tuple[str, ...]]:
     """Yield the ways to cut a word into two or more words, numbers and marks.
 
-    A hyphen that says nothing is a space.
+    A hyphen without meaning is a space.
     """
     runs = [match.span() for match in _RUN.finditer(word)]
     has_digits = any(character.isdigit() for character in word)
@@ -84,7 +84,7 @@ def _parts_of(word: str, known: Collection[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _joined(parts: Sequence[str], has_glue: bool) -> Iterator[tuple[str, ...]]:
-    """Yield parts with what templates may have between them."""
+    """Yield parts joined by each sequence of signs that templates may have between them."""
     between: list[list[tuple[str, ...]]] = []
     for left, right in pairwise(parts):
         # The end of a number is known without a sign, and so is that of a word before a mark.

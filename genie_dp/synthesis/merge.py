@@ -1,8 +1,8 @@
 """Shards joined: the rows of one run that was made in n parts, in the order of its draws.
 
-A shard holds the blocks with number mod n = i and drops repeats among them only; what repeats a row
-of another shard is dropped here, in the order that an unsharded run would have met it in. So the
-merged rows are those of that run, byte for byte.
+A shard holds the blocks with number mod n = i and drops repeats among them only; rows that repeat
+one of another shard are dropped here, in the order in which an unsharded run would have met them.
+So the merged rows are those of that run, byte for byte.
 """
 
 import json
@@ -34,7 +34,7 @@ _OWN = ("shard", "counts", "raised", "refused", "format", "command")
 
 @dataclass(slots=True)
 class FinishedShard:
-    """A finished part: its name, and what its manifest says."""
+    """A finished part: its name, and its manifest."""
 
     name: str
     manifest: Mapping[str, Any]
@@ -52,7 +52,7 @@ class FinishedShard:
 
 @dataclass(slots=True)
 class MergeCounts:
-    """What came of a merge so far."""
+    """Counts of the rows of a merge so far."""
 
     rows: int = 0
     repeated: int = 0
@@ -60,7 +60,7 @@ class MergeCounts:
 
 
 def check_shards(shards: Sequence[FinishedShard]) -> list[Problem]:
-    """Return what keeps these parts from being one run: each shard of it, once.
+    """Return the reasons why these parts are not one run: each shard of it, once.
 
     >>> parts = [FinishedShard("a", {"shard": [0, 2]}), FinishedShard("b", {"shard": [0, 2]})]
     >>> [problem.message for problem in check_shards(parts)]
@@ -78,7 +78,7 @@ def check_shards(shards: Sequence[FinishedShard]) -> list[Problem]:
 
 
 def _common_settings(shard: FinishedShard) -> dict[str, Any]:
-    """Return what all shards of a run have in common."""
+    """Return the settings that all shards of a run have in common."""
     common = {name: value for name, value in shard.manifest.items() if name not in _OWN}
     return {**common, "number of shards": shard.count}
 
@@ -108,13 +108,13 @@ def merge_shards(
     *,
     limit: int | None,
 ) -> Iterator[str]:
-    """Yield the lines of the whole run, at most `limit`; what was left out is counted in `counts`.
+    """Yield the lines of the whole run, at most `limit`; dropped rows are counted in `counts`.
 
     Args:
         open_lines: name of a shard -> its lines, with line ends.
 
     Raises:
-        GenieError: a shard does not hold what its manifest says (Y043).
+        GenieError: the rows of a shard differ from those of its manifest (Y043).
     """
     streams = [_entries(shard, open_lines(shard.name)) for shard in shards]
     seen = SentenceHashes()
@@ -197,7 +197,7 @@ class MergeResult(Result):
     ambiguous: int
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the report to the user."""
         yield (
             f"{self.rows:,} pairs of {self.shards} shards -> {self.place} "
             f"(left out: {self.repeated:,} repeated, {self.ambiguous:,} ambiguous)"
@@ -309,7 +309,7 @@ _PARTS: Mapping[str, Callable[[Any], bool]] = {
 def _check_formats(
     shards: Sequence[FinishedShard], output: str, target_format: str
 ) -> list[Problem]:
-    """Return what keeps these formats from being read and written."""
+    """Return the reasons why these formats cannot be read or written."""
     format = shards[0].manifest["format"]
     if len({shard.manifest["format"] for shard in shards}) > 1 or format == "parquet":
         hint = "make the shards as .jsonl or .tsv; the merged file may be .parquet"

@@ -1,4 +1,4 @@
-"""A piece of a derivation: words, program and what the next template may ask of both.
+"""A piece of a derivation: words, program, and their attributes for the next template.
 
 Placeholders are one private character each inside the engine, so that renumbering is exact.
 NUMBER_0 of the output is one character of Unicode's private use area while rows are put together:
@@ -179,14 +179,14 @@ class Piece:
     Attributes:
         words: the utterance without its determiner; placeholders are single characters.
         value: the program.
-        features: what English needs to know.
+        features: the features that English grammar needs.
         count, mask: packed counts of placeholders (see `Placeholders`).
-        slots: JSON text of what the placeholders fill, comma separated.
+        slots: JSON text of the slots that the placeholders fill, comma separated.
         derivation: JSON text of template ids, comma separated.
         attributes: columns of a table row; empty for all other pieces.
         text: the words with the piece's own determiner.
         sort: a number that all pieces share which are alike in all but words and program; 0 until
-            it is asked for (`sort_of`). It says nothing in another process.
+            requested (`sort_of`). It has no meaning in another process.
     """
 
     words: str
@@ -205,7 +205,7 @@ class Piece:
         self.text = f"{det} {self.words}" if det else self.words
 
     def attribute(self, name: str) -> Any:
-        """Return what a guard asks for, or raise GenieError with the names that there are."""
+        """Return an attribute for a guard, or raise GenieError with the names that there are."""
         if name in ENGLISH:
             return getattr(self.features, name)
         if name == "gap":
@@ -300,5 +300,5 @@ def slot_text(token: str, type_: str, parameter: str) -> str:
 
 @lru_cache(maxsize=8192)  # a few per parameter of the library, asked for at every row
 def slot_body(type_: str, parameter: str) -> str:
-    """Return the JSON of what a slot fills."""
+    """Return the JSON of a slot: the type and the parameter that it fills."""
     return json.dumps({"type": type_, "parameter": parameter}, separators=(",", ":"))

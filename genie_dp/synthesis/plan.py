@@ -148,7 +148,7 @@ class DrawPlan:
         all_cells: cells, those without a quota included.
         places: of the cells with a quota, in the order of the plan.
         ends: cumulative quotas, shape (kept cells,).
-        turns: of a cell that says words which mean nothing the length of its longest list: after so
+        turns: of a cell that has words without meaning the length of its longest list: after so
             many draws every piece of every list was there. 1 of others, whose combinations come in
             the order of a permutation, shape (kept cells,).
         starts: the draws of the same rule and depth in the cells before, shape (kept cells,).
@@ -188,7 +188,7 @@ class DrawPlan:
     def block_draws(self, number: int) -> Iterator[tuple[int, Cell, tuple[Piece, ...]]]:
         """Yield the draws of a block with their places, cell by cell.
 
-        So one draw finds in the processor's cache what the one before it has read: rows take a
+        So one draw finds in the processor's cache the data of the one before it: rows take a
         quarter less time than in the order of their places (November 2026).
         """
         first = number * self.block
@@ -200,7 +200,7 @@ class DrawPlan:
             yield place, *self._draw(n, rest)
 
     def cell_draws(self) -> Iterator[tuple[Cell, tuple[Piece, ...]]]:
-        """Yield all draws, cell by cell: what comes of one depends on no other."""
+        """Yield all draws, cell by cell: the result of one depends on no other."""
         cell, index = self._at(np.arange(self.total, dtype=np.uint64))
         for number, rest in zip(cell.tolist(), index.tolist(), strict=True):
             yield self._draw(number, rest)

@@ -219,7 +219,7 @@ def group(
 ) -> dict[Key, list[Piece]]:
     """Return the pieces that meet requests and tests by their values of `reads`, first met first.
 
-    One piece of each kind is looked at. What is asked of it is decided once for all that agree in
+    One piece of each kind is tested. Requests and tests are decided once for all that agree in
     the attributes asked about.
     """
     looked_at = tuple(
@@ -245,7 +245,7 @@ def group(
 def reader(names: tuple[str, ...]) -> Callable[[Piece], Key]:
     """Return the function from a piece to its attributes of those names.
 
-    What features and states hold is read in C; the rest by `Piece.attribute`.
+    Attributes of features and states are read in C; the rest by `Piece.attribute`.
     """
     if not names:
         return lambda piece: ()

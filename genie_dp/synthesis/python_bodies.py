@@ -19,7 +19,7 @@ from genie_dp.templates.grammar import place_in_file
 class PythonBody:
     """Calls a user's function with the programs of the children; implements Fragment.
 
-    The function returns a program (a syntax tree or its text), or None to reject. What it raises
+    The function returns a program (a syntax tree or its text), or None to reject. An exception
     stops the run with the template's place and the children; with `skips` it is counted instead,
     by the name of the exception. Text that cannot be read is as bad, and so are a program that is
     ill-typed and a piece of another kind than the category's.
@@ -41,7 +41,7 @@ class PythonBody:
     refused: Counter[Problem] = field(default_factory=Counter)
 
     def build(self, children: Mapping[str, Value]) -> Value | None:
-        """Return the value of what the function returns."""
+        """Return the value of the program that the function returns."""
         names = self.placeholders.names("".join(children[name].text for name in self.arguments))
         values = [children[name].shift(names) for name in self.arguments]
         programs = [self.language.bodies.tree(value) for value in values]

@@ -1,4 +1,4 @@
-"""What came of a run: coverage with reasons, distributions, ambiguity, acceptance.
+"""The report of a run: coverage with reasons, distributions, ambiguity, acceptance.
 
 `make_report` returns plain data for report.json; `render_page` shows the same as one page of HTML,
 with charts in SVG, nothing to load and no script.
@@ -72,7 +72,7 @@ def _by_skill(templates: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[An
 def skill_templates(
     grammar: Grammar, library: Library, config: SynthesisConfig
 ) -> tuple[Template, ...]:
-    """Return the templates that name functions which take part: what people say to skills."""
+    """Return the templates that name functions which take part: the users' words for skills."""
     known = {signature.qualified for signature in library.functions()}
     return tuple(
         template
@@ -199,7 +199,7 @@ MOST_AMBIGUOUS = 200  # shown with both derivations; all are counted
 
 @dataclass(slots=True)
 class RowCounts:
-    """What the rows hold.
+    """Counts of the rows by their properties.
 
     Attributes:
         depth, length, width: rows by depth, by words, by number of functions.
@@ -286,7 +286,7 @@ class Reason:
 
 @dataclass(slots=True)
 class TemplateReasons:
-    """Finds out what keeps templates out of the rows.
+    """Finds out the reasons why templates are in no row.
 
     Attributes:
         grammar: with the templates of all subsets.
@@ -356,7 +356,7 @@ class TemplateReasons:
         return outcome or _rare(template_cells)
 
     def _outcome(self, template: Template, template_cells: Sequence[Cell]) -> Reason | None:
-        """Return what is wrong with all of some combinations; None if some are good."""
+        """Return the fault that all of some combinations have; None if some are good."""
         chosen = plan_draws(
             template_cells,
             even(_TRIES, [cell.size for cell in template_cells]),
@@ -542,7 +542,7 @@ def function_reason(
 def parameter_reason(
     function: str, name: str, templates: Sequence[Template], library: Library, *, is_seen: bool
 ) -> Reason:
-    """Return why a parameter of a function is in no row; `is_seen` tells of the function."""
+    """Return why a parameter of a function is in no row; `is_seen`: whether the function is."""
     if not is_seen:
         return Reason("function", "its function never appears")
     if any(name in names_in_body(template) for template in templates):

@@ -32,7 +32,7 @@ _COUNTERS = ("drawn", "kept", "raised", "refused")
 
 @dataclass(slots=True)
 class SynthesisCounts:
-    """What came of the draws so far.
+    """Counts of the draws so far.
 
     Attributes:
         rows: rows written.
@@ -181,7 +181,7 @@ def _select_new(
 
 @dataclass(slots=True)
 class RowFolder:
-    """The work folder of a run, with what its rows say."""
+    """The work folder of a run, with the counts and hashes of its rows."""
 
     work: WorkFolder
     next_position: int
@@ -189,7 +189,7 @@ class RowFolder:
     seen: SentenceHashes
 
     def add(self, part: NewRows, position: int) -> None:
-        """Append the rows of a block, then say so in the journal."""
+        """Append the rows of a block, then record it in the journal."""
         part.write(self.work.files["rows"], self.work.files["ambiguous"])
         np.stack([part.sentences, part.programs], axis=1).tofile(self.work.files["hashes"])
         self.work.commit(position=position, tally=self.tally.as_dict())

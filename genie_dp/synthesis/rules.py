@@ -1,4 +1,4 @@
-"""Templates as rules: the ways to say each of them, with children numbered, and what guards ask.
+"""Templates as rules: the layouts of each, with children numbered, and the inputs of its guard.
 
 A template's alternatives are multiplied out into layouts; a rule is one layout with the template's
 body, guard and constants. It joins pieces into a longer piece.
@@ -35,7 +35,7 @@ class ChildSpec:
         asked: requests as (attribute, allowed values).
         print_as: the determiner to print: "own", "none", "the" or "a".
         after_article: the words before end in "a", to be matched to this child's first sound.
-        gap: what stands in the gap: None for no gap asked, "" for a child (the next one), GAP if it
+        gap: the filler of the gap: None for no gap asked, "" for a child (the next one), GAP if it
             stays open, or words.
         after: words at the beginning that are left out: "when" of a when phrase.
         is_const: written `${x:const}` in this layout: it is never left open.
@@ -53,7 +53,7 @@ class ChildSpec:
 
     @property
     def says_words(self) -> bool:
-        """Tell whether it is words that mean nothing, which have no name."""
+        """Return whether it has words without meaning, which have no name."""
         return self.is_leaf and not self.name
 
 
@@ -78,7 +78,7 @@ Part = str | int | Agreement | OwnDeterminer
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way to say a template; children stand in the order of the sentence."""
+    """One wording of a template; children stand in the order of the sentence."""
 
     parts: tuple[Part, ...]
     children: tuple[ChildSpec, ...]
@@ -90,7 +90,7 @@ def constant_pool(name: str) -> str:
 
 
 def words_pool(item: ast.SaidWords | ast.WordChoice) -> str:
-    """Return the name of the pool of what words alone say."""
+    """Return the name of the pool of words without meaning."""
     return item.category if isinstance(item, ast.SaidWords) else f"words {item.key}"
 
 
@@ -102,12 +102,12 @@ def placeholder_of(pool: str) -> str | None:
 def layouts(
     template: ast.Template, *, waits: bool = False
 ) -> Iterator[tuple[Layout, frozenset[str]]]:
-    """Yield every way to say the template, and what it leaves out: names of optional parts.
+    """Yield every layout of the template, and the names of the optional parts that it leaves out.
 
     More than MOST_LAYOUTS are a GenieError (Y002).
 
     With `waits`, agreeing words that name no child stay `{is/are}`, until a template with a noun
-    phrase takes the result: what predicates say of a noun.
+    phrase takes the result: the predicate of a noun.
     """
     if count_utterances(template.utterance) > MOST_LAYOUTS:
         message = f"template {template.id!r} has more than {MOST_LAYOUTS} alternatives"
@@ -259,9 +259,9 @@ class GrammarRule:
         tests: the same with the child's name left out, so that rules share groups of pieces.
         late: tests that two children differ: decided for each draw, since a cell for each pair of
             different values would be more cells than draws, and nearly all draws pass.
-        wordings: how to say it, by the numbers of the children with which words agree.
+        wordings: its wordings, by the numbers of the children with which words agree.
         constants: placeholder -> the pieces of its constants, or of its gap.
-        fills: JSON of what each placeholder child fills, by index of the child.
+        fills: JSON of the slot that each placeholder child fills, by index of the child.
         is_phrase: it makes noun phrases, which have determiners.
         partners: constant -> the child whose parameter it is compared with, both as indices.
         family: of results without children, where the template has optional parts (`Features`).
@@ -292,7 +292,7 @@ class GrammarRule:
     is_nested: bool = False
 
     def __post_init__(self) -> None:
-        """Keep what the inner loop asks for: tests, the id as JSON text, names, two facts.
+        """Keep the values that the inner loop reads: tests, the id as JSON text, names, two flags.
 
         A rule is a leaf if it has no child but built-in ones: its results have depth 0. It is
         nested if one child stands in the gap of another.
@@ -318,7 +318,7 @@ class GrammarRule:
 
 @dataclass(slots=True)
 class Combined:
-    """What comes of joining pieces: a row's raw material."""
+    """The result of joining pieces: a row's raw material."""
 
     text: str
     value: Value
@@ -333,7 +333,7 @@ class Wording:
     """A rule with the forms of its words chosen.
 
     Attributes:
-        text: its words, with {} where children are said.
+        text: its words, with {} in the places of children.
         assemble: the function from one piece for each child to the pieces joined, or None where
             they do not go together.
     """

@@ -53,13 +53,13 @@ _MOST_UNKNOWN = 5  # functions of a prior that the skills lack, named in a note
 
 @dataclass(frozen=True, slots=True)
 class SynthesisResult(Result):
-    """What a run of synthesis made.
+    """The outcome of a run of synthesis.
 
     Attributes:
         root_templates: root templates that have a row at least.
         unfit: derivations left out since their parts do not go together.
         repeated, ambiguous: those that were there already, with the same or another program.
-        notes: what else to tell.
+        notes: further messages to the user.
     """
 
     output: str
@@ -72,7 +72,7 @@ class SynthesisResult(Result):
     notes: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines of the report to the user."""
         yield (
             f"{self.rows:,} pairs -> {self.place} ({self.seconds:.1f} s, "
             f"{self.root_templates} root templates; left out: {self.unfit:,} that do not go "
@@ -149,7 +149,7 @@ class _SynthesisRun:
     """One run whose engine is built.
 
     Attributes:
-        output, format: where the rows go, and as what.
+        output, format: the place of the rows, and their format.
         in_pools: Python functions that raised while the engine was built.
         source: makes the blocks elsewhere.
     """
@@ -310,7 +310,7 @@ def _remote_source(run: _SynthesisRun, client: Any) -> BlockSource:
 
 
 def _rebuilder(stage: Synthesize) -> Callable[[Callable[[Path], Path]], SynthesisEngine]:
-    """Return what builds the engine again where the inputs lie elsewhere."""
+    """Return a function that builds the engine again where the inputs lie elsewhere."""
     inputs = stage.inputs
     read = {Path(os.path.abspath(file)) for file in inputs.sources}
     shipped = [data_folder("thingpedia")] if inputs.language.has_skills else []

@@ -1,8 +1,8 @@
 """Sentences as people type them: which of their words are values, as far as templates derive them.
 
 A chart wants placeholders, and people say "play bohemian rhapsody at 5 pm". Values with a form of
-their own (numbers, dates, addresses) are read by a `SentenceValues`. What may be any words (names,
-free text) only the templates tell: in an open chart (chart.py) any words may stand where a template
+their own (numbers, dates, addresses) are read by a `SentenceValues`. Only the templates decide
+which words are names or free text: in an open chart (chart.py) any words may stand where a template
 has a placeholder of such a sort, if the reader takes them for a value. Each reading that is found
 so is a sentence with placeholders again, which a closed chart derives exactly.
 """
@@ -35,13 +35,13 @@ shipped eval.tsv that were looked at, one right one was so, and 21 of 36 wrong o
 
 
 class SaidValue(NamedTuple):
-    """A value that was said.
+    """A value in a sentence.
 
     Attributes:
         words: as they were typed.
-        constant: what it means, in the notation that readers share; "" where nobody asked.
-        how: what a name or a text was found to be, such as "listed"; "" for other values.
-        other: what it means in the other unit, where the words leave it unsaid; else "".
+        constant: its meaning, in the notation that readers share; "" where nobody asked.
+        how: the result of looking up a name or a text, such as "listed"; "" for other values.
+        other: its meaning in the other unit, where the words name none; else "".
     """
 
     words: str
@@ -54,7 +54,7 @@ class ReadValues(NamedTuple):
     """A sentence with placeholders for its values, numbered from left to right.
 
     Attributes:
-        values: placeholder -> what it is.
+        values: placeholder -> its value.
         doubt: how much speaks against it; 0 for the first choice of a reader.
         left: the words of values, numbers aside, that are words here. A name has no such words:
             nobody means a song called "hello at 5 pm".
@@ -69,22 +69,22 @@ class ReadValues(NamedTuple):
 
     @property
     def is_unlikely(self) -> bool:
-        """Tell whether text and names in it are hardly meant as such."""
+        """Return whether text and names in it are hardly meant as such."""
         return self.doubt >= UNLIKELY
 
 
 class NameOrText(NamedTuple):
-    """Words as a value that may be any words; `doubt` grows with what speaks against it."""
+    """Words as a value that may be any words; `doubt` grows with the evidence against it."""
 
     value: SaidValue
     doubt: float
 
 
 class SentenceValues(Protocol):
-    """What knows how values are said. It belongs to a later stage, so callers pass it in."""
+    """A reader of values in sentences. It belongs to a later stage, so callers pass it in."""
 
     def is_open(self, stem: str) -> bool:
-        """Tell whether values for placeholders of a stem may be any words."""
+        """Return whether values for placeholders of a stem may be any words."""
 
     def read(self, text: str) -> Sequence[ReadValues]:
         """Return the ways to read the values that have a form of their own, the likeliest first."""
@@ -96,16 +96,16 @@ class SentenceValues(Protocol):
         """Return words as a value of an open stem; None where they cannot be one."""
 
     def links(self, tokens: Tokens) -> Sequence[tuple[int, int, str]]:
-        """Return (start, end, stem) of what may be a name that a list has, the longest first."""
+        """Return (start, end, stem) of each possible name that a list has, the longest first."""
 
     def apart(self, tokens: Tokens, words: Collection[str]) -> Tokens:
         """Return a sentence with names that are glued to some words apart, `~` between them."""
 
     def content_words(self, words: Sequence[str]) -> Sequence[str]:
-        """Return the words that say what is wanted, without values and function words."""
+        """Return the words that carry the request, without values and function words."""
 
     def takes_negation(self, tokens: Tokens, start: int, end: int) -> bool:
-        """Tell whether words that are taken for a text may deny the command: "yesterday not"."""
+        """Return whether words that are taken for a text may deny the command: "yesterday not"."""
 
 
 class FoundReadings(NamedTuple):
@@ -128,7 +128,7 @@ class IndexedGrammar(NamedTuple):
 
     @classmethod
     def from_compiled(cls, compiled: CompiledGrammar, reader: SentenceValues) -> "IndexedGrammar":
-        """Return the index, in which the placeholders that a reader says are open."""
+        """Return the index, in which the placeholders are open that are open for the reader."""
         stems = [stem for stem in compiled.placeholders.stems if reader.is_open(stem)]
         return cls(compiled, ChartGrammar(compiled, stems), FunctionWords.from_grammar(compiled))
 
@@ -160,7 +160,7 @@ class SpokenSentences:
         Readings of values are tried in the order of their doubt, until something is derived.
 
         Args:
-            accepts: tells whether the values of a reading fit its programs; others do not count.
+            accepts: returns whether the values of a reading fit its programs; others do not count.
         """
         chart = Chart(
             self.grammar, self.max_depth, stems_of=self.reader.stems_of, most_work=self.most_work
@@ -244,7 +244,7 @@ class SpokenSentences:
         return renumber(cut, self.compiled.placeholders)
 
     def _without_end_marks(self, read: ReadValues) -> ReadValues:
-        """Return a sentence without the mark at its end, if no template says such marks."""
+        """Return a sentence without the mark at its end, if no template has such marks."""
         end = len(read.tokens)
         while end and read.tokens[end - 1] in END_MARKS - self.grammar.vocabulary:
             end -= 1
@@ -254,7 +254,7 @@ class SpokenSentences:
         """Return a sentence that is not derived with the values that it most likely has.
 
         Besides those with a form of their own they are listed names with a word that no template
-        says.
+        has.
         """
         variant = self.variants(text)[0]
         spans: dict[int, tuple[int, str]] = {}
@@ -286,7 +286,7 @@ class SpokenSentences:
         chart: Chart,
         functions: Sequence[str],
     ) -> ReadValues | None:
-        """Return a variant with placeholders for what was taken for names and text.
+        """Return a variant with placeholders for the words that were taken for names and text.
 
         Args:
             program: of the chart.
@@ -341,7 +341,7 @@ class SpokenSentences:
         Args:
             tokens: of the sentence.
             used: places of the words that names and texts are.
-            characters, spans: what stands for these in the program, and their stems, by the place
+            characters, spans: their characters in the program, their ends and stems, by the place
                 of the first word.
         """
         placeholders = self.compiled.placeholders
@@ -361,7 +361,7 @@ class SpokenSentences:
         return program.translate(names)
 
     def _is_phrase(self, chart: Chart, words: Tokens) -> bool:
-        """Tell whether templates say words for what a query finds: "a dog picture" is no text."""
+        """Return whether templates derive words as the noun phrase of a query, not as a text."""
         return any(
             chart.opened.keys().isdisjoint(entry.piece.value.text)
             for category in self.phrases
@@ -369,7 +369,7 @@ class SpokenSentences:
         )
 
     def _is_likely(self, said: Sequence[str], guessed: Sequence[str]) -> bool:
-        """Tell whether the words of templates tell more than those taken for text and names do."""
+        """Return whether template words weigh no less than those taken for text and names."""
         telling = self.reader.content_words(said)
         weigh = self.function_words.weigh
         weight = weigh(self.reader.content_words(guessed))

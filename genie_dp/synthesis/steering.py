@@ -1,4 +1,4 @@
-"""Rows are drawn as ever, and kept by what people ask for: so that functions get their shares.
+"""Draws are made as ever, and thinned by demand, so that functions get their shares.
 
 A multiplier of a function, put into pools and cells, acts again at every depth: asked for 20 times
 as often, a function came up 73 times as often, and the functions of a population were met worse
@@ -52,7 +52,7 @@ class Steering:
     seed: int
 
     def keeps(self, place: int, functions: Iterable[str] | None) -> bool:
-        """Tell whether the draw at a place is kept; None is one that gave no program."""
+        """Return whether the draw at a place is kept; None is one that gave no program."""
         probability = self.share_kept
         if functions is not None:
             probability = math.exp(self._log(tuple(dict.fromkeys(functions)))) / self.bound
@@ -73,7 +73,7 @@ def _log_of_pairs(pairs: Mapping[str, float], names: Sequence[str]) -> float:
 
 
 def is_neutral(prior: PrivatePrior) -> bool:
-    """Tell whether a prior asks for nothing else than what is drawn anyway."""
+    """Return whether a prior leaves the distribution of draws as it is."""
     has_shares = prior.signal > 0 and prior.function_shares
     weights = {*prior.function_weights.values(), *prior.pair_weights.values()}
     return not has_shares and weights <= {1.0}

@@ -1,10 +1,10 @@
 """Derivations as trees: a part can be replaced, and the whole is joined again by the same rules.
 
 Synthesis builds no tree for a row: a piece holds its words and its program, and of its templates
-only the names. Here a piece is kept with what it was made of, so that a derivation can be changed
-at any place. What comes of it is derived by the grammar as any row is: every rule above the change
+only the names. Here a piece is kept with the pieces it was made of, so that a derivation can be
+changed at any place. The grammar derives the result as it does any row: every rule above the change
 checks its guard and its children's requests again, and joins them by its own function.
-`Alternatives` finds what may stand at a place; `TreeTexts` writes trees for other processes.
+`Alternatives` finds replacements for a place; `TreeTexts` writes trees for other processes.
 """
 
 import json
@@ -28,13 +28,13 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """A piece with what it was made of.
+    """A piece with the rule and the parts that it was made of.
 
     Attributes:
         piece: its words and program.
         pool: its category, or the pool of a leaf (rules.py).
-        rule: the rule that joined the children; None for a leaf: what stands for itself, and the
-            phrases without phrases inside (a lexicon's).
+        rule: the rule that joined the children; None for a leaf: pieces that stand for themselves,
+            and the phrases without phrases inside (a lexicon's).
     """
 
     piece: Piece
@@ -84,7 +84,7 @@ def trees_of_pieces(rule: GrammarRule, pieces: Sequence[Piece], pools: Pools) ->
 
 @dataclass(slots=True)
 class Joiner:
-    """Joins trees by rules. What it knows of a rule is kept."""
+    """Joins trees by rules, and caches the checks of each rule."""
 
     _known: dict[int, tuple[GrammarRule, Checks, tuple[int, ...]]] = field(default_factory=dict)
 
@@ -119,7 +119,7 @@ class Joiner:
         return part
 
     def fits(self, rule: GrammarRule, pieces: Sequence[Piece]) -> bool:
-        """Tell whether the pieces meet a rule's requests and its guard, but for late tests."""
+        """Return whether the pieces meet a rule's requests and its guard, but for late tests."""
         for spec, piece in zip(rule.layout.children, pieces, strict=True):
             if placeholder_of(spec.pool) is not None:  # nothing is asked of constants
                 continue
@@ -159,7 +159,7 @@ def root_piece(combined: Combined) -> Piece:
 
 
 def pair_of(piece: Piece, compiled: CompiledGrammar) -> Example:
-    """Return the pair of a whole sentence: its words and program, without what else a row has."""
+    """Return the pair of a whole sentence: its words and program, without the other fields."""
     words, program = piece.words, piece.value.text
     for character, token in compiled.placeholders.names_in(piece.count) if piece.mask else ():
         words, program = words.replace(character, token), program.replace(character, token)
@@ -169,7 +169,7 @@ def pair_of(piece: Piece, compiled: CompiledGrammar) -> Example:
 
 
 def row_of(tree: Tree, compiled: CompiledGrammar, pair: Example | None = None) -> Example:
-    """Return the row of a derivation; `pair` is what `pair_of` gave, if it is known."""
+    """Return the row of a derivation; `pair` is the result of `pair_of`, if it is known."""
     piece = tree.piece
     slots = f"{{{piece.slots}}}"
     for character, token in compiled.placeholders.names_in(piece.count) if piece.mask else ():
@@ -312,7 +312,7 @@ _LOOKED_AT = 16  # pieces that may be like the one that is to be replaced
 
 @dataclass(slots=True)
 class Alternatives:
-    """The pieces of each category, and the rules, by what they have in common.
+    """The pieces of each category, and the rules, by their common properties.
 
     Attributes:
         pools: they know origins.
@@ -382,7 +382,7 @@ class Alternatives:
     def _find(
         self, root: Tree, path: Path, kind: str, rng: Random, differs: Callable[[Piece], bool]
     ) -> Tree | None:
-        """Return one of the pieces that are alike, but for what is to differ."""
+        """Return a piece of the same key that differs from the part, or None."""
         if not path:
             return None
         part = root.part_at(path)
@@ -399,7 +399,7 @@ class Alternatives:
         return None
 
     def _kinds(self, pool: str, kind: str) -> Mapping[Hashable, Sequence[Piece]]:
-        """Return the pieces of a pool by what those of a kind have in common."""
+        """Return the pieces of a pool by the key of a kind, which all in a group share."""
         if (pool, kind) not in self._alike:
             by_kind: dict[Hashable, list[Piece]] = {}
             read = _KINDS[kind]

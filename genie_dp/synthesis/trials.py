@@ -2,7 +2,7 @@
 
 Bodies refuse children that make no well-typed program together when they first meet them
 (`Fragment.refused`), so synthesis never writes them. `misfits` tries every template with children
-of each sort, before anything is synthesized, and tells its author what is left out:
+of each sort, before anything is synthesized, and warns its author of those that are left out:
 
 | code | warning |
 |---|---|
@@ -45,7 +45,7 @@ _TRIES = 20  # draws for each result wanted, before a template is said to give n
 
 @dataclass(frozen=True, slots=True)
 class TemplateSample:
-    """What a template gave: (words, program) pairs; none if it never applies."""
+    """Results of a template: (words, program) pairs; none if it never applies."""
 
     template: Template
     pairs: tuple[tuple[str, str], ...]
@@ -57,7 +57,7 @@ def samples(
     """Yield `count` random results of each template, at the least depth where it gives any.
 
     Args:
-        engine: what to draw from.
+        engine: the engine to draw from.
         count: results of each template.
         wanted: ids of templates; empty for all.
     """
@@ -113,7 +113,7 @@ _ALIKE = 2  # pieces kept of each sort: what guards read of words may differ
 
 @dataclass(slots=True)
 class _Trial:
-    """What came of the combinations of a template that were tried.
+    """The results of the combinations of a template that were tried.
 
     Attributes:
         room: how many combinations there are.
@@ -139,7 +139,7 @@ class _Trial:
         return not self.refused and self.error is None
 
     def add(self, other: "_Trial") -> None:
-        """Add what came of it at another depth."""
+        """Add the results at another depth."""
         self.room += other.room
         self.tried += other.tried
         self.built += other.built
@@ -152,7 +152,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class TriedTemplates:
-    """What came of trying all templates.
+    """The results of trying all templates.
 
     Attributes:
         problems: one for every template that meets children with which it would be ill-typed.
@@ -171,10 +171,10 @@ def misfits(grammar: Grammar, language: Language, library: Library) -> list[Prob
 def try_templates(
     grammar: Grammar, language: Language, library: Library, *, keep: int = 0
 ) -> TriedTemplates:
-    """Return what comes of every template with children of each sort.
+    """Return the results of every template with children of each sort.
 
     Args:
-        grammar, language, library: what is tried.
+        grammar, language, library: the templates to try, with the language and library of bodies.
         keep: how many pairs of each template are kept; they are of the least depth that has any.
     """
     return _try_all(_Trials(grammar, language, library, keep=keep))
@@ -210,12 +210,12 @@ class KnownTrials:
     """
 
     def __init__(self, place: Path | None = None):
-        """Start with what is kept in a file of the cache; None keeps nothing."""
+        """Load the known trials from a file of the cache; without a place nothing is kept."""
         self._place = place
         self._known: _Known = load_pickled(place) or _Known()
 
     def misfits(self, grammar: Grammar, language: Language, library: Library) -> list[Problem]:
-        """Return what the function of this name does."""
+        """Return the problems that the function of this name returns."""
         problems = self.try_templates(grammar, language, library).problems
         if problems and self._known.is_used:
             self._known = _Known()
@@ -227,7 +227,7 @@ class KnownTrials:
     def try_templates(
         self, grammar: Grammar, language: Language, library: Library, *, keep: int = 0
     ) -> TriedTemplates:
-        """Return what the function of this name does; words of children may be those of before."""
+        """Return the result of the function of this name; words of children may be old ones."""
         if grammar.functions:  # may do something else the next time
             return try_templates(grammar, language, library, keep=keep)
         self._known = self._known.of(_World.around(grammar, library))
@@ -236,10 +236,10 @@ class KnownTrials:
 
 @dataclass(frozen=True, slots=True)
 class _World:
-    """All but templates on which it depends what a template gives.
+    """Everything, templates aside, on which the results of a template depend.
 
     Attributes:
-        read: what guards read of the words of pieces.
+        read: the attributes of words that guards read.
     """
 
     language: str = ""
@@ -286,7 +286,7 @@ class _Known:
     is_new: bool = False
 
     def of(self, world: _World) -> "_Known":
-        """Return what is known of the last grammar in this world, to go on from it."""
+        """Return the trials of the last grammar in this world, to go on from them."""
         if world != self.world:
             return _Known(world)
         for trial in self.used.values():
@@ -295,7 +295,7 @@ class _Known:
         return _Known(world, self.used, self.sorts, self.numbers, self.stems)
 
     def number(self, thing: Hashable) -> int:
-        """Return a number for something, the same for what is equal to it."""
+        """Return a number for something, the same for equal things."""
         return self.numbers.setdefault(thing, len(self.numbers))
 
     def find(self, key: Hashable) -> _Trial | None:
@@ -307,7 +307,7 @@ class _Known:
         return trial
 
     def add(self, key: Hashable, trial: _Trial) -> None:
-        """Note the sorts of what a template gave; know it from now on if it is sound."""
+        """Note the sorts of a template's results; remember the trial if it is sound."""
         trial.sorts = tuple(
             self.sorts.setdefault(self._sort_name(piece), len(self.sorts)) for piece in trial.pieces
         )
@@ -352,7 +352,7 @@ class _Trials:
         self.said = known.number(spoken) if known else 0
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what is wrong with templates; mistakes of their bodies are raised."""
+        """Yield the problems of templates; mistakes of their bodies are raised."""
         self._compile([t for of in self.templates.values() for t in of if self.known is None])
         sorts: dict[str, Counter[int]] = {name: Counter() for name in self.templates}
         for depth in range(_DEEPEST + 1):
@@ -414,7 +414,7 @@ class _Trials:
         return next((n for n in _TRIED if n * count <= _AT_DEPTH), _LEAST)
 
     def _try(self, templates: Sequence[Template], depth: int, tries: int) -> dict[str, _Trial]:
-        """Return what comes of templates at a depth; those that cannot have it are left out."""
+        """Return the trials of templates at a depth; those that cannot have it are left out."""
         found: dict[str, _Trial] = {}
         keys = {t.id: self._key(t, depth, tries) for t in templates} if self.known else {}
         for name, key in keys.items():
@@ -429,7 +429,7 @@ class _Trials:
         return {name: trial for name, trial in found.items() if trial.room}
 
     def _key(self, template: Template, depth: int, tries: int) -> Hashable:
-        """Return all on which it depends what comes of a template at a depth."""
+        """Return everything on which the results of a template at a depth depend."""
         assert self.known is not None
         children = {child.category for child in children_of(template.utterance)}
         made = tuple((name, tuple(self.made.get(name, ()))) for name in sorted(children))
@@ -534,7 +534,7 @@ class _Trials:
             yield Problem("G110", message, span, severity="warning")
 
     def _show_child(self, child: ChildSpec, piece: Piece) -> str:
-        """Return a child as a message names it: its words, and what they stand for."""
+        """Return a child for a message: its words, and their meaning or origin."""
         words_of_child = f"{child.name} = {self.placeholders.show(piece.text)!r}"
         if placeholder_of(child.pool) is not None:
             return words_of_child

@@ -1,4 +1,4 @@
-"""Which words templates say with which functions, and how much a word tells of what is wanted."""
+"""The words of templates by function, and the weight of a word as evidence for a request."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,13 +21,13 @@ _SHARED_VALUE = 0.7  # what a value of the right sort tells, as a word that half
 
 @dataclass(frozen=True, slots=True)
 class NearestTemplate:
-    """The template that says most of a sentence which no template derives.
+    """The template that has most of a sentence which no template derives.
 
     Attributes:
         words: of the template, as an engine has them.
         functions: that it speaks of.
         missing: its words that the sentence has not.
-        left_out: telling words of the sentence that it has not.
+        left_out: content words of the sentence that it has not.
     """
 
     words: str
@@ -87,7 +87,7 @@ class FunctionWords:
         return cls(own, uses, tuple(templates), with_choices)
 
     def weight(self, word: str) -> float:
-        """Return how much a word tells, in nats; 0 of one that no function has, or each."""
+        """Return the weight of a word as evidence, in nats; 0 if none or all functions have it."""
         uses = self.uses.get(word, 0)
         return math.log((1 + len(self.words)) / (1 + uses)) if uses else 0.0
 
@@ -101,7 +101,7 @@ class FunctionWords:
         return tuple(word for word in words if word in own)
 
     def are_telling(self, words: Iterable[str], functions: Iterable[str]) -> bool:
-        """Tell whether some of the words are said, all together, by hardly another function."""
+        """Return whether few functions have all of the words that some of these have."""
         own = frozenset().union(*(self.choices.get(function, ()) for function in functions))
         shared = own.intersection(words)
         most = max(_FEW_FUNCTIONS, len(self.choices) * _FEW_OF_ALL)
@@ -110,7 +110,7 @@ class FunctionWords:
     def nearest(
         self, words: Sequence[str], most: int = 3, *, are_english: bool = False
     ) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the functions that some words tell most of, each with those that it has.
+        """Return the functions that some words indicate most, each with the words that it has.
 
         Args:
             are_english: for a word that no function has, an English one that is near to it counts,
@@ -147,11 +147,11 @@ class FunctionWords:
     def nearest_template(
         self, tokens: Sequence[str], telling: Sequence[str], names: Collection[str]
     ) -> NearestTemplate | None:
-        """Return the template that says most of a sentence; None where none says anything of it.
+        """Return the template nearest to a sentence; None where it shares a content word with none.
 
         Args:
             tokens: of the sentence, as an engine has them.
-            telling: those of its words that say what is wanted.
+            telling: its content words.
             names: those of its tokens that stand for listed names.
         """
         best: tuple[float, int, str] | None = None
@@ -191,7 +191,7 @@ def _phrases(compiled: CompiledGrammar) -> Iterator[tuple[str, list[str]]]:
 
 
 def _made_of_placeholders(rule: GrammarRule) -> Combined | None:
-    """Return what a template says with its first constants; None if it has other children."""
+    """Return a template joined with its first constants; None if it has other children."""
     pieces = []
     for child in rule.layout.children:
         name = placeholder_of(child.pool)
