@@ -18,7 +18,6 @@ from genie_dp.locale import DEFAULT, languages
 from genie_dp.recipe import Setting, is_required, settings_of
 from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import shipped_path
-from genie_dp.stage.kernel import PAID_OVERWRITE, PAID_RESUME
 
 if TYPE_CHECKING:
     from genie_dp.project import Project
@@ -334,17 +333,6 @@ def card_options(command: Command) -> Command:
 # ------------------------------------------------------------------------------------------ runs
 
 
-def seed_option(command: Command) -> Command:
-    """Add --seed."""
-    return click.option(
-        "--seed",
-        type=int,
-        default=0,
-        show_default=True,
-        help="The same inputs and seed give the same bytes.",
-    )(command)
-
-
 def jobs_option(command: Command) -> Command:
     """Add --jobs."""
     return click.option(
@@ -354,11 +342,6 @@ def jobs_option(command: Command) -> Command:
         show_default=True,
         help="Processes; the bytes do not depend on it.",
     )(command)
-
-
-def paid_resume_options(command: Command) -> Command:
-    """Add --resume and --overwrite of a run that has its cost in a ledger."""
-    return exclusive_flags(command, PAID_RESUME, PAID_OVERWRITE)
 
 
 def exclusive_flags(command: Command, once: str, again: str) -> Command:

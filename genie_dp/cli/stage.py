@@ -414,11 +414,11 @@ def _settings_group(name: str, kind: type, without: Collection[str] = ()) -> Opt
 def _recipe_group(name: str, kind: Any, help: str) -> OptionGroup:
     """Return the options of the settings of a recipe, and the one that names its file."""
     plain = _settings_group(name, kind)
-    names = [name for name, one in settings_of(kind).items() if one.option is not None]
     recipe = click.option("--recipe", type=FILE, metavar="FILE", help=help)
 
     def take(stage: Any, options: Options) -> Options:
-        return {name: kind.read(options.pop("recipe"), _given(options, names))}
+        given = _given(options, settings_of(kind).keys() & options.keys())
+        return {name: kind.read(options.pop("recipe"), given)}
 
     return OptionGroup(lambda command: recipe(plain.add(command)), take)
 

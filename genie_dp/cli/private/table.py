@@ -9,7 +9,7 @@ import click
 from genie_dp.cli import LazyGroup
 from genie_dp.cli.commands import CommandEntry
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.options import FILE, library_options, seed_option
+from genie_dp.cli.options import FILE, library_options
 from genie_dp.private.tables.extract import (
     MOST_VALUES,
     names_of,
@@ -106,7 +106,8 @@ def show(table: Path, values: int) -> None:
 @_TABLE
 @click.option("--rows", type=click.IntRange(1), default=1000, show_default=True, metavar="N",
               help="Records that are wanted; any number costs nothing.")  # fmt: skip
-@seed_option
+@click.option("--seed", type=int, default=0, show_default=True,
+              help="The same inputs and seed give the same bytes.")  # fmt: skip
 @click.option("--output", "-o", default="-", metavar="FILE", help="Where they go [to the screen].")
 def sample(table: Path, rows: int, seed: int, output: str) -> None:
     """Draw records from a TABLE: JSON, one a line, column -> value."""

@@ -145,9 +145,7 @@ class GeneratorBuilder:
         engine = build_engine(compiled, config, leaves, with_origins=True)
         return GrammarGenerator(engine, inputs=inputs.fingerprint(), schema=self.schema)
 
-    def _prompter(
-        self, recipe: recipes.LanguageModelRecipe | recipes.EndpointRecipe, style: Style
-    ) -> prompting.Prompter:
+    def _prompter(self, recipe: recipes.PromptRecipe, style: Style) -> prompting.Prompter:
         """Return what makes prompts of donated examples and of the metadata's columns."""
         templates = prompting.shipped_templates(style)
         if recipe.prompts:

@@ -136,10 +136,22 @@ class SeedsRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class _LanguageModelPart:
-    """The settings of generators that ask a language model."""
+class ModelRecipe:
+    """The settings of generators that ask a model for sentences."""
 
-    model: str = setting("", "Its name, or of Hugging Face its folder.")
+    needs: ClassVar[tuple[str, ...]] = ("model",)
+    model: str = setting("", "Its name, or its folder.")
+    most_words: int = setting(40, "Words of a sentence.", least=1)
+    tries: int = setting(3, "Tries for each sentence.", least=1)
+    parser: str | None = setting(
+        None, "Folder of a parser that gives sentences their programs; without, they have none."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRecipe(ModelRecipe):
+    """The settings of generators that ask a language model by prompts."""
+
     examples: tuple[str, ...] = setting((), "Files of donated examples, shown in prompts.")
     shots: int = setting(4, "Examples in a prompt.", least=0)
     prompts: str | None = setting(None, "File of prompts, in place of the shipped ones.")
@@ -147,19 +159,13 @@ class _LanguageModelPart:
         None, "How sentences are varied."
     )
     with_metadata: bool = setting(True, "Whether prompts tell the metadata.")
-    most_words: int = setting(40, "Words of a sentence.", least=1)
-    tries: int = setting(3, "Tries for each sentence.", least=1)
-    parser: str | None = setting(
-        None, "Folder of a parser that gives sentences their programs; without, they have none."
-    )
     temperature: float = setting(1.0, "Temperature of sampling.")
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageModelRecipe(_LanguageModelPart):
+class LanguageModelRecipe(PromptRecipe):
     """Candidates are said by a causal model of Hugging Face, by name or folder."""
 
-    needs: ClassVar[tuple[str, ...]] = ("model",)
     kind: Literal["language-model"] = "language-model"
     style: Literal["complete", "chat"] | None = setting(
         None, "Whether it goes on with text, or answers turns [what its tokenizer knows]."
@@ -171,23 +177,16 @@ class LanguageModelRecipe(_LanguageModelPart):
 
 
 @dataclass(frozen=True, slots=True)
-class TrainedRecipe:
+class TrainedRecipe(ModelRecipe):
     """Candidates are said by a generator of `genie-dp private train`, one-stage or control."""
 
-    needs: ClassVar[tuple[str, ...]] = ("model",)
     kind: Literal["trained"] = "trained"
-    model: str = setting("", "Its folder.")
     column: str = setting("", "Column of the metadata that holds its control codes, if it has any.")
     device: str = setting("cpu", "cpu, cuda, cuda:1 ..")
-    tries: int = setting(3, "Tries for each sentence.", least=1)
-    most_words: int = setting(40, "Words of a sentence.", least=1)
-    parser: str | None = setting(
-        None, "Folder of a parser that gives sentences their programs; without, they have none."
-    )
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointRecipe(_LanguageModelPart):
+class EndpointRecipe(PromptRecipe):
     """Candidates are said by a service that speaks OpenAI's protocol."""
 
     needs: ClassVar[tuple[str, ...]] = ("model", "url")
@@ -201,8 +200,7 @@ class EndpointRecipe(_LanguageModelPart):
     answer_price: float = setting(0.0, "Of a million tokens of answers.", least=0)
 
 
-ModelRecipe = LanguageModelRecipe | TrainedRecipe | EndpointRecipe
-GeneratorRecipe = GrammarRecipe | SeedsRecipe | ModelRecipe
+GeneratorRecipe = GrammarRecipe | SeedsRecipe | LanguageModelRecipe | TrainedRecipe | EndpointRecipe
 GENERATORS: Mapping[str, type[GeneratorRecipe]] = {
     "grammar": GrammarRecipe,
     "seeds": SeedsRecipe,

@@ -17,7 +17,7 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.private.evolution.answers import read_answer
-from genie_dp.private.evolution.config import EndpointRecipe, LanguageModelRecipe, ModelRecipe
+from genie_dp.private.evolution.config import ModelRecipe, PromptRecipe
 from genie_dp.private.evolution.generator import (
     Donated,
     Metadata,
@@ -201,7 +201,7 @@ class Prompter:
     style: Style = "complete"
     donated: Pool[Donated] = field(default_factory=lambda: Pool(()))
     columns: Mapping[str, Sequence[str]] | None = None
-    recipe: LanguageModelRecipe | EndpointRecipe = LanguageModelRecipe()
+    recipe: PromptRecipe = PromptRecipe()
 
     def __post_init__(self) -> None:
         """Refuse variations that a chat cannot give (U506), and columns that are none (U500)."""
@@ -515,7 +515,7 @@ class PromptedGenerator:
 
     completer: Completer
     prompter: Asking
-    recipe: ModelRecipe = LanguageModelRecipe()
+    recipe: ModelRecipe = ModelRecipe()
     programs: ProgramWriter | None = None
     tally: PromptCounts = field(default_factory=PromptCounts)
 
