@@ -1,7 +1,7 @@
-"""Which sentence an answer of a model says: models that chat say more than they were asked for.
+"""The sentence in an answer of a model: models that chat add more than they were asked for.
 
 Small instruct models introduce ("Sure! Here is a sentence:"), label ("Example:", "**Answer**:"),
-comment ("(This is short)"), refuse, and copy lines of what they were asked.
+comment ("(This is short)"), refuse, and copy lines of their prompt.
 """
 
 import re
@@ -47,11 +47,11 @@ _FIELDS = re.compile(r"[^:;]+: [^;]+(?:; [^:;]+: [^;]+)*")
 
 
 def read_answer(answer: str, asked: Sequence[str] = ()) -> str:
-    """Return the first line of an answer that may be a sentence, without what is around it.
+    """Return the first line of an answer that may be a sentence, without the chatter around it.
 
     Args:
         answer: as the model gave it.
-        asked: the lines of what it was asked: these are no answer, and their labels no part of one.
+        asked: the lines of its prompt: these are no answer, and their labels no part of one.
 
     >>> read_answer('Sure! Here is one:\\n\\n**"Wake me up"** (This is short.)')
     'Wake me up'
@@ -69,7 +69,7 @@ def read_answer(answer: str, asked: Sequence[str] = ()) -> str:
     labels = sorted((f"{name}:" for name, _, _ in labelled), key=len, reverse=True)
     for place, line in enumerate(lines):
         is_last = place == len(lines) - 1
-        # A line by itself may be what somebody says: "sure".
+        # A line by itself may be a sentence of a user: "sure".
         if not is_last and (_INTRODUCTION.fullmatch(line) or _EAGERNESS.fullmatch(line)):
             continue
         if _REFUSAL.match(line.casefold().replace("’", "'")):  # noqa: RUF001
@@ -94,7 +94,7 @@ def _bare(text: str, labels: Sequence[str]) -> str:
 
 
 def _inside(text: str) -> str:
-    """Return what stands in quotation marks, where a text is in them, or more stands behind it."""
+    """Return the text within quotation marks, where a line begins with them."""
     while len(text) > 1 and text[0] + text[-1] in _QUOTES and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
     if closing := _CLOSING.get(text[:1]):

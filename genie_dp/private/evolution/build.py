@@ -1,4 +1,4 @@
-"""Generators and embeddings of an evolution: from its config to what does the work."""
+"""Generators and embeddings of an evolution, built from its recipe."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from genie_dp.templates.cache import inputs_of, load_inputs
 def use_parser(
     recipe: recipes.EvolutionRecipe, parser: Any
 ) -> tuple[recipes.EvolutionRecipe, rows.OpenParser | None]:
-    """Return the recipe with the folder of a parser, and what gives the parser itself.
+    """Return the recipe with the folder of a parser, and the opener of the parser itself.
 
     Args:
         recipe: its generator may ask a parser for programs.
@@ -146,7 +146,7 @@ class GeneratorBuilder:
         return GrammarGenerator(engine, inputs=inputs.fingerprint(), schema=self.schema)
 
     def _prompter(self, recipe: recipes.PromptRecipe, style: Style) -> prompting.Prompter:
-        """Return what makes prompts of donated examples and of the metadata's columns."""
+        """Return the prompter of donated examples and of the metadata's columns."""
         templates = prompting.shipped_templates(style)
         if recipe.prompts:
             templates = prompting.load_templates(Path(recipe.prompts), style)
@@ -177,7 +177,7 @@ class GeneratorBuilder:
     def _prompted(
         self, completer: Completer, prompter: Asking, recipe: recipes.ModelRecipe
     ) -> CandidateGenerator:
-        """Return the generator of a model, whose sentences get programs if the recipe says so."""
+        """Return the generator of a model, with programs if the recipe names a parser."""
         programs = None
         if recipe.parser is not None:
             if self.open_parser is None:
@@ -190,7 +190,7 @@ class GeneratorBuilder:
 
 
 def describe_work(generator: CandidateGenerator) -> dict[str, Any]:
-    """Return what a generator says of its work, for the report."""
+    """Return the figures of a generator's work, for the report."""
     figures: dict[str, Any] = {}
     if (tally := getattr(generator, "tally", None)) is not None:
         figures |= tally.as_dict()

@@ -89,7 +89,7 @@ class EvolutionSettings:
         return self.first_strength + done * (self.last_strength - self.first_strength)
 
     def of_votes(self, noise_multiplier: float) -> dict[str, Any]:
-        """Return what the votes depend on, for JSON: not where candidates are from."""
+        """Return the settings that votes depend on, for JSON, without the sources of candidates."""
         settings = {field.name: getattr(self, field.name) for field in fields(EvolutionSettings)}
         return {"noise_multiplier": noise_multiplier, **settings}
 
@@ -100,7 +100,7 @@ def _conflict(message: str, *setting: str) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class MetadataRecipe:
-    """A table of what private rows are like, released with noise or before."""
+    """A table of the metadata of private rows, released with noise or before."""
 
     columns: tuple[str, ...] = setting(
         (), "Names of extractors, or field:NAME; values are those of library and public rows."
@@ -158,17 +158,17 @@ class PromptRecipe(ModelRecipe):
     variation: Literal["continue", "fill", "rephrase"] | None = setting(
         None, "How sentences are varied."
     )
-    with_metadata: bool = setting(True, "Whether prompts tell the metadata.")
+    with_metadata: bool = setting(True, "Whether prompts contain the metadata.")
     temperature: float = setting(1.0, "Temperature of sampling.")
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelRecipe(PromptRecipe):
-    """Candidates are said by a causal model of Hugging Face, by name or folder."""
+    """Candidates are written by a causal model of Hugging Face, by name or folder."""
 
     kind: Literal["language-model"] = "language-model"
     style: Literal["complete", "chat"] | None = setting(
-        None, "Whether it goes on with text, or answers turns [what its tokenizer knows]."
+        None, "Whether it goes on with text, or answers turns [by its tokenizer]."
     )
     device: str = setting("cpu", "cpu, cuda, cuda:1 .., or auto.")
     batch: int = setting(16, "Prompts at once.", least=1)
@@ -178,7 +178,7 @@ class LanguageModelRecipe(PromptRecipe):
 
 @dataclass(frozen=True, slots=True)
 class TrainedRecipe(ModelRecipe):
-    """Candidates are said by a generator of `genie-dp private train`, one-stage or control."""
+    """Candidates are written by a generator of `genie-dp private train`, one-stage or control."""
 
     kind: Literal["trained"] = "trained"
     column: str = setting("", "Column of the metadata that holds its control codes, if it has any.")
@@ -187,7 +187,7 @@ class TrainedRecipe(ModelRecipe):
 
 @dataclass(frozen=True, slots=True)
 class EndpointRecipe(PromptRecipe):
-    """Candidates are said by a service that speaks OpenAI's protocol."""
+    """Candidates are written by a service that speaks OpenAI's protocol."""
 
     needs: ClassVar[tuple[str, ...]] = ("model", "url")
     kind: Literal["endpoint"] = "endpoint"
@@ -232,12 +232,12 @@ class EvolutionRecipe(EvolutionSettings):
     """All that is public of an evolution.
 
     Attributes:
-        epsilon: what votes and table cost together, where the command does not say it.
+        epsilon: cost of votes and table together, unless the command gives it.
     """
 
     epsilon: float | None = None
     metadata: MetadataRecipe | None = setting(
-        None, "Table that tells what candidates are to be like.", option=None
+        None, "Noisy table of metadata, for which the first candidates are made.", option=None
     )
     generator: GeneratorRecipe = setting(
         GrammarRecipe(), "What makes candidates [grammar].", choices=tuple(GENERATORS)
@@ -250,11 +250,11 @@ class EvolutionRecipe(EvolutionSettings):
 
     @classmethod
     def read(cls, recipe: Path | None, given: Mapping[str, Any]) -> Self:
-        """Return the settings of a file, with what is given beside it before them.
+        """Return the settings of a file; settings that are given beside it go before them.
 
         Args:
             recipe: the file; None for the defaults.
-            given: settings by name; None stands for what is not given. A generator or an embedding
+            given: settings by name; None stands for none. A generator or an embedding
                 may be given by its kind, which drops options of another kind.
 
         Raises:
@@ -314,7 +314,7 @@ class EvolutionRecipe(EvolutionSettings):
 
     @property
     def public_files(self) -> list[str]:
-        """Return the files that are said to be public."""
+        """Return the files that must be public."""
         generator, schema = self.generator, self.metadata.schema if self.metadata else None
         files = [*getattr(generator, "examples", ()), getattr(generator, "prompts", None), schema]
         return [file for file in files if file]

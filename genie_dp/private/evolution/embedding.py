@@ -1,6 +1,6 @@
 """Where rows lie: each gets a vector of unit length, and the nearest ones mean alike.
 
-An embedding is settled by public things: what it learns, such as how rare words are, it learns of
+An embedding depends on public things alone: it learns, for example, how rare words are from
 candidates. And it places each row by itself: a vector that changed with the other rows of a batch
 would let one private row move the votes of others.
 """
@@ -37,7 +37,7 @@ class Embedding(Protocol):
     """Places rows. It depends on public things alone: never on private rows."""
 
     def fit(self, public: Sequence[Example]) -> "Embedding":
-        """Return the embedding with what it learns of public rows: the first candidates."""
+        """Return the embedding after it learned from public rows: the first candidates."""
         ...
 
     def vectors(self, examples: Sequence[Example]) -> Vectors:
@@ -63,7 +63,7 @@ def unit_length(vectors: NDArray[np.floating[Any]]) -> Vectors:
 
 @dataclass(frozen=True, slots=True)
 class _HashedFeatures:
-    """What both hashed embeddings have: features, counted, weighted by rarity, hashed with signs.
+    """Base class of hashed embeddings: features, counted, weighted by rarity, hashed with signs.
 
     A feature's weight is 1 + ln(times) times its inverse document frequency among public rows,
     ln((1 + rows) / (1 + rows that have it)) + 1 (as scikit-learn smooths it): one that no public
@@ -157,7 +157,7 @@ class ProgramBag(_HashedFeatures):
 
 
 def program_pieces(program: str, language: Language) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return functions and tokens of a program in either form; nothing of what cannot be read.
+    """Return functions and tokens of a program in either form; none of one that cannot be read.
 
     >>> from genie_dp.languages import get_language
     >>> program_pieces("now => @com.x.list => notify", get_language("thingtalk"))
@@ -192,7 +192,7 @@ class Both:
     parts: tuple[tuple[Embedding, float], ...]
 
     def fit(self, public: Sequence[Example]) -> "Both":
-        """Return the embeddings with what they learn of public rows."""
+        """Return the embeddings after they learned from public rows."""
         return Both(tuple((embedding.fit(public), weight) for embedding, weight in self.parts))
 
     def vectors(self, examples: Sequence[Example]) -> Vectors:
@@ -228,7 +228,7 @@ class SentenceTransformer:
         return self
 
     def load(self) -> None:
-        """Load the model now: what is missing is to be known before anything is paid.
+        """Load the model now, so that a missing one is found before anything is paid.
 
         Raises:
             GenieError: sentence-transformers is not installed (U011), or the folder has no model

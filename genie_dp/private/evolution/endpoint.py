@@ -1,6 +1,6 @@
-"""Candidates from an OpenAI-compatible service: what it is sent, what is kept, and what it costs.
+"""Candidates from an OpenAI-compatible service, with its answers and costs.
 
-What is sent are `Prompt`s alone, which are made of metadata released with noise, donated examples
+It is sent `Prompt`s alone, which are made of metadata released with noise, donated examples
 and earlier candidates (prompting.py); never a private row. The key comes from an environment
 variable and is never written.
 """
@@ -71,11 +71,11 @@ class Endpoint:
 
     @property
     def usage(self) -> Usage:
-        """Return what all answers of the journal took."""
+        """Return the usage of all answers in the journal."""
         return self.journal.before + self.journal.now
 
     def report(self) -> dict[str, float | int]:
-        """Return what answers took and cost: of this run, and with those before."""
+        """Return usage and cost of the answers: of this run, and with those before."""
         usage, recipe = self.usage, self.recipe
         cost = usage.prompt_tokens * recipe.prompt_price + usage.answer_tokens * recipe.answer_price
         return {

@@ -77,7 +77,7 @@ _TRIES = 3
 
 
 class MetadataTable(Protocol):
-    """What evolution asks of a private table of metadata, released before."""
+    """A private table of metadata, released before."""
 
     def sample(self, n: int, rng: Random) -> Sequence[Metadata]:
         """Return n records."""
@@ -116,7 +116,7 @@ class Electorate:
 
 @dataclass(frozen=True, slots=True)
 class Evolution:
-    """What came of an evolution; all of it may be written.
+    """The result of an evolution; all of it may be written.
 
     Attributes:
         rows: synthetic rows, of source private, with the metadata that they were made for.
@@ -151,7 +151,7 @@ def evolve(
 ) -> Evolution:
     """Return synthetic rows that private rows voted for.
 
-    What was done in `work` is not done again: a run that was killed goes on, pays each vote once,
+    Work in `work` is not repeated: a run that was killed goes on, pays each vote once,
     and comes to the result that it would have come to with the same noise.
 
     Args:
@@ -168,7 +168,7 @@ def evolve(
             only, and needed there unless the settings have them.
         table: makes the metadata of the first candidates; without it they are made for their label
             alone, or for nothing.
-        listen: is told of each vote, as the report has it.
+        listen: called after each vote with its figures, as in the report.
 
     Raises:
         GenieError: U004, there are labels and no shares of them; U005, the generator made nothing;
@@ -206,7 +206,7 @@ def label_fractions(
     """Return the share of candidates of each label; one nameless label where there are none.
 
     Raises:
-        GenieError: U004, nobody said them: counted without noise they would be released for
+        GenieError: U004, they are unknown: counted without noise they would be released for
             nothing.
     """
     if not settings.label:
@@ -242,11 +242,11 @@ class _EvolutionRun:
 
     @property
     def threshold(self) -> float:
-        """Return what is taken off each noisy count, in votes."""
+        """Return the number of votes that is taken off each noisy count."""
         return self.settings.threshold * self.mechanism.noise_multiplier
 
     def iterations(self, spend: Paying) -> Iterator[dict[str, Any]]:
-        """Make or find each vote, and yield what may be said of it."""
+        """Make or find each vote, and yield its public figures."""
         for number in range(1, self.settings.iterations + 1):
             before, vote = self.population, self.vote
             population = self.folder.population(number)
@@ -269,10 +269,10 @@ class _EvolutionRun:
 
     @contextmanager
     def _counting(self) -> Iterator[Counter[str]]:
-        """Give what the generator counts within the block.
+        """Give the counts of the generator within the block.
 
-        It is kept with what was made there: a run that goes on reports what one that nothing
-        stopped does.
+        They are kept with the candidates: a resumed run reports the same as one that nothing
+        stopped.
         """
         counts = Counter[str]()
         before = Counter(getattr(self.generator, "counts", {}))

@@ -1,4 +1,4 @@
-"""What makes candidates, and the public examples that it is given."""
+"""Generators of candidates, and the public examples that they are given."""
 
 import json
 from collections import defaultdict
@@ -19,7 +19,7 @@ from genie_dp.records import Example
 from genie_dp.texts import read_text
 
 Metadata = Mapping[str, str]
-"""Column of a table -> value: what is said of one row; an empty one says nothing."""
+"""Column of a table -> value of one row; an empty text stands for no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class VoteCandidate:
 
     Attributes:
         example: the row: its sentence and, where the generator knows it, its program (else "").
-        metadata: what the row was made for.
-        state: what the generator needs to vary the row, such as its derivation; for no one else.
+        metadata: the record for which the row was made.
+        state: of the row in its generator, which varies it, such as its derivation.
     """
 
     example: Example
@@ -44,8 +44,8 @@ class CandidateGenerator(Protocol):
     call is pure: the same arguments and seed give the same candidates, on every machine, so that a
     run that was killed goes on to the same result.
 
-    One that counts how often it could not give what was asked has `counts`, a Counter: they follow
-    from its calls, only grow, and get into the report. None of it is private.
+    One that counts how often it could not meet a request has `counts`, a Counter: they follow from
+    its calls, only grow, and get into the report. None of it is private.
     """
 
     @property
@@ -63,7 +63,7 @@ class CandidateGenerator(Protocol):
         """Return one variation of each candidate, with its metadata.
 
         Args:
-            candidates: what is varied.
+            candidates: those that are varied.
             strength: how much, from 0 (hardly) to 1 (as good as new).
             seed: of all draws.
         """
@@ -83,16 +83,16 @@ def refuse_private_candidate(candidate: VoteCandidate) -> None:
 # ------------------------------------------------------------------------------ public examples
 
 _TEXTS = ("utterance", "program")
-# Columns of a table that say nothing of a row's meaning.
+# Columns of a table that are not about a row's meaning.
 _NOT_METADATA = (*_TEXTS, "id", "source", "language")
 # Extractors that read no program.
 _OF_SENTENCES = ("length", "form", "slots")
-_MOST = 10  # mistakes told at once
+_MOST = 10  # mistakes reported at once
 
 
 @dataclass(frozen=True, slots=True)
 class Donated:
-    """An example: what was said, what is known of it, and the program if it has one."""
+    """An example: a sentence, its metadata, and its program if it has one."""
 
     utterance: str
     metadata: Metadata = field(default_factory=dict)
@@ -139,7 +139,7 @@ class Pool(Generic[Member]):
 def complete_metadata(donated: Donated, schema: Schema, language: str) -> Donated:
     """Return an example that also has the columns of a table that can be read from it.
 
-    What it says of itself stays. Columns that are about a program need one.
+    Its own metadata stay. Columns that are about a program need one.
 
     >>> from genie_dp.private.tables.schema import Column
     >>> schema = Schema((Column("form", ("question", "command")), Column("skill", ("@a", "@b"))))
@@ -167,7 +167,7 @@ def read_donated(path: Path) -> tuple[Donated, ...]:
     columns beside `utterance`, `program`, `id`, `source` and `language` are metadata.
 
     Raises:
-        GenieError: rows that are none (U502), or that say they are private (U503).
+        GenieError: rows that are none (U502), or of source private (U503).
     """
     text = read_text(path)
     rows = _read_table(text) if path.name.endswith(".tsv") else _read_lines(text)
@@ -213,7 +213,7 @@ def _read_table(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _find_fault(row: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """Return code, message and hint of what is wrong with a row."""
+    """Return code, message and hint of the mistake in a row; None if it has none."""
     hint = 'such as {"utterance": "wake me at seven", "metadata": {"intent": "alarm"}}'
     if not isinstance(row.get("utterance"), str) or not row["utterance"].strip():
         return "U502", "expected an example with the text 'utterance'", hint

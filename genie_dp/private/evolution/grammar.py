@@ -40,12 +40,12 @@ _IN_RANGES = ("filters", "length")
 
 @dataclass(frozen=True, slots=True)
 class ColumnRequest:
-    """What one column asks.
+    """The request of one column.
 
     Attributes:
         extractor: where the column's value comes from.
-        value: what it is to be.
-        accepts: tells whether what the extractor says of a row is that.
+        value: the requested one.
+        accepts: whether a value that the extractor finds in a row meets it.
     """
 
     extractor: str
@@ -54,16 +54,16 @@ class ColumnRequest:
 
     @property
     def is_exact(self) -> bool:
-        """Tell whether the value names functions, by which a derivation can be chosen."""
+        """Return whether the value names functions, by which a derivation can be chosen."""
         return self.extractor in OF_PROGRAMS and self.value not in (OTHER, "")
 
     def is_met(self, example: Example) -> bool:
-        """Tell whether a row has the value."""
+        """Return whether a row has the value."""
         return self.accepts(EXTRACTORS[self.extractor](example))
 
 
 class RequestReader:
-    """Reads records: what they ask of a derivation, the most important first."""
+    """Reads records: their requests, the most important first."""
 
     def __init__(self, schema: Schema | None):
         """Take the columns of a schema; without one, a column's name is that of its extractor."""
@@ -71,7 +71,7 @@ class RequestReader:
         self._requests: dict[tuple[str, str], ColumnRequest | None] = {}
 
     def read(self, record: Metadata) -> tuple[ColumnRequest, ...]:
-        """Return what a record asks; columns that no grammar knows of ask for nothing."""
+        """Return the requests of a record; columns that no grammar knows have none."""
         for item in record.items():
             if item not in self._requests:
                 self._requests[item] = self._request(*item)
@@ -102,8 +102,8 @@ def _accepts(column: Column, extractor: str, value: str) -> Callable[[str], bool
     return lambda value_of_row: value_of_row == value
 
 
-# Draws of each template at each depth that tell what its sentences are like: enough to tell rare
-# from frequent, and 6,000 draws for the shipped library (November 2026).
+# Draws of each template at each depth, as a sample of its sentences: enough to distinguish rare
+# from frequent ones, and 6,000 draws for the shipped library (November 2026).
 _PILOT = 12
 _MOST_WISHED = 3  # functions of a wish: the ways to share them out grow fast
 _PARTNERS = 4  # functions that are tried beside the one that is asked for
@@ -123,7 +123,7 @@ class _Pilot:
 
     Attributes:
         pairs: all of them.
-        spans: what each of them is of, shape (pairs,).
+        spans: number of the span of each of them, shape (pairs,).
         counts: how many there are of each, shape (spans,).
     """
 
@@ -136,7 +136,7 @@ class DerivationDraws:
     """Draws derivations of one engine, whose pools must know origins."""
 
     def __init__(self, engine: SynthesisEngine):
-        """Take an engine; what is learned from a few draws is learned when it is needed."""
+        """Take an engine; a few draws are made when they are needed."""
         self.engine = engine
         self.drawer = Drawer(engine)
         self._factors: dict[tuple[str, str], F64] = {}
@@ -162,9 +162,9 @@ class DerivationDraws:
     def wishes(self, requests: Sequence[ColumnRequest], rng: Random) -> Iterator[Wish | None]:
         """Yield the functions that derivations for a record may have, one choice after the other.
 
-        What no derivation has is left out: of two functions that do not go together one is chosen,
-        of a function that nothing speaks of the skill. After the first choice, the functions of
-        rows that are known to be as asked come first.
+        Functions that no derivation has are left out: of two functions that do not go together one
+        is chosen; in place of a function without sentences, one of its skill. After the first
+        choice, the functions of rows that are known to be as requested come first.
         """
         exact = {request.extractor: request.value for request in requests if request.is_exact}
         together = frozenset(exact.get("functions", "").split())
@@ -204,7 +204,7 @@ class DerivationDraws:
     # ---------------------------------------------------------------------------- functions
 
     def _wish(self, exact: Mapping[str, str], together: Wish, rng: Random) -> Wish | None:
-        """Return functions for what columns that name functions ask."""
+        """Return functions for the requests of columns that name functions."""
         if not exact:
             return ANY
         if self._is_possible(together):
@@ -232,7 +232,7 @@ class DerivationDraws:
                     return both
         if self._is_possible(alone):
             return alone
-        # Nothing says it first, or always with others: what was met with it.
+        # It is never first, or always with others: the functions that were drawn with it.
         bags = self._bags_of.get(function) or self._bags_with.get(function, ())
         bags = [bag for bag in bags if len(bag) <= _MOST_WISHED]
         return bags[int(rng.random() * len(bags))] if bags else ANY
@@ -283,7 +283,7 @@ class DerivationDraws:
 
     @cached_property
     def _followers(self) -> Sequence[str]:
-        """Return what follows them, as often as it does."""
+        """Return the functions that follow them, as often as they do."""
         pairs = self._pilot.pairs
         followers = [tuple(dict.fromkeys(p.functions))[1:2] for p in pairs]
         return [name for names in followers for name in names]
@@ -318,7 +318,7 @@ class DerivationDraws:
         if name not in self._factors:
             counts = self._pilot.counts
             hits = np.bincount(self._pilot.spans, self._hits(request), len(counts))
-            # What was not met among few draws may be there: half a hit more.
+            # A value that few draws did not meet may exist: half a hit more.
             self._factors[name] = (hits + 0.5) / (counts + 1)
         return self._factors[name]
 
@@ -365,7 +365,7 @@ class Variations:
                 yield Draw(variation, trees.pair_of(variation.piece, self._compiled))
 
     def _change_part(self, tree: trees.Tree, rng: Random) -> trees.Tree | None:
-        """Return the derivation with one part said otherwise, or with another value."""
+        """Return the derivation with one part reworded, or with another value."""
         alternatives = self._alternatives
         moves: tuple[Move, ...] = (
             alternatives.reword,
@@ -406,7 +406,7 @@ class Variations:
         return None if draw is None else draw.tree
 
 
-# Draws for one record, after which what fits best of them is taken.
+# Draws for one record, of which the best is taken.
 _WISHES, _DRAWS_OF_A_WISH = 4, 12
 _MOST_DRAWS = 1_000  # where nothing else gave a sentence
 
@@ -414,7 +414,7 @@ _MOST_DRAWS = 1_000  # where nothing else gave a sentence
 class GrammarGenerator:
     """Draws and varies derivations of a template grammar (a Generator).
 
-    `counts` says how often what was asked could not be had: `unmet COLUMN`, `repeated` sentences,
+    `counts` has how often a request could not be met: `unmet COLUMN`, `repeated` sentences,
     `unvaried` candidates. It is for reports (`not_given`); no draw depends on it.
     """
 
@@ -497,7 +497,7 @@ class GrammarGenerator:
     def _choose_draw(
         self, draws: Iterator[Draw], requests: Sequence[ColumnRequest], sentences: set[str]
     ) -> Draw:
-        """Return the first draw that is new and as asked, or what comes nearest to that."""
+        """Return the first draw that is new and as requested, or the nearest one to that."""
         best: tuple[tuple[bool, ...], Draw, list[str]] | None = None
         for draw in draws:
             missing = [request.extractor for request in requests if not request.is_met(draw.pair)]

@@ -113,7 +113,7 @@ class HuggingFaceCompleter:
         return [opening + answer for opening, answer in zip(openings, answers, strict=True)]
 
     def _opening(self, prompt: Prompt) -> str:
-        """Return what the answer begins with: an encoder's answer cannot be begun for it."""
+        """Return the beginning of the answer, which an encoder cannot be given."""
         return "" if self.style == "complete" or self.loaded.is_seq2seq else prompt.opening
 
     def _text(self, prompt: Prompt) -> str:

@@ -1,7 +1,7 @@
 """Candidates from a generator of ours: a folder that `genie-dp private train` wrote.
 
 One that knows control codes is given the code that a column of the metadata names; one without
-writes what it likes. Neither follows an instruction, so a candidate is varied by keeping its first
+writes freely. Neither follows an instruction, so a candidate is varied by keeping its first
 words.
 """
 
@@ -33,7 +33,7 @@ class OwnModel:
 
     Attributes:
         saved: the generator, of one stage or with control codes.
-        label: what it is called.
+        label: its name.
     """
 
     saved: SavedGenerator
@@ -87,7 +87,7 @@ class OwnModel:
 
 
 def load_own_model(recipe: TrainedRecipe) -> tuple[OwnModel, CodePrompter]:
-    """Return the model of a recipe, and what gives it its codes.
+    """Return the model of a recipe, and the prompter that gives it its codes.
 
     Raises:
         GenieError: it is no generator (H003), it writes programs first (U508), or the column is

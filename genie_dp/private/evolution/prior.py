@@ -1,4 +1,4 @@
-"""A private prior of an evolution: what its noisy votes say of functions. It costs nothing more."""
+"""A private prior of an evolution: shares of functions by its noisy votes, at no further cost."""
 
 import math
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ from genie_dp.private.prior.histogram import outside_each
 from genie_dp.private_prior import pairs_of
 from genie_dp.records import Frequency, PrivatePrior
 
-_SORTS = 3  # of what has intervals: the total, functions, pairs
+_SORTS = 3  # of figures with intervals: the total, functions, pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ def count_votes_by_name(
 ) -> NamedVotes:
     """Return how many votes candidates with each name got in the last voting.
 
-    Earlier candidates are farther from what people say: where none has both the words and the
+    Earlier candidates are farther from private rows: where none has both the words and the
     function of a row, the nearest one has other functions.
 
     Args:
         evolution: the evolution.
         noise: standard deviation on each candidate's count.
-        names_of: what a candidate has.
+        names_of: the names of a candidate.
     """
     votes: defaultdict[str, float] = defaultdict(float)
     bins: Counter[str] = Counter()
@@ -74,7 +74,7 @@ def prior_of(
     Args:
         evolution: the evolution; its candidates must name their functions, or there are no weights.
         settings: those of the evolution.
-        functions: what the library has: those that no candidate has got no vote.
+        functions: of the library: those that no candidate has got no vote.
         public: rows that weights are relative to; None where all functions are made alike.
     """
     noise, public = evolution.report["noise"], public or make.PublicFunctions()

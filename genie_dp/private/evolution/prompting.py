@@ -56,13 +56,13 @@ _PLAIN_VALUE = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is given.
+    """The prompt of a model.
 
     Attributes:
-        text: what it is asked, or what it goes on with.
+        text: a question, or a text to go on with.
         system: how it is to answer; "" for models that only go on with text.
         begun: words with which the answer begins; the text ends with them.
-        opening: what the answer of a chat begins with, where a model can be made to: a quotation
+        opening: the beginning of the answer of a chat, where a model can be given one: a quotation
             mark leaves no room for "Sure! Here is ..".
     """
 
@@ -194,7 +194,7 @@ class Prompter:
         donated: examples to choose from.
         columns: public values by column, as the schema of a table has them; where it is given, no
             other value gets into a prompt.
-        recipe: what prompts show, and how candidates are varied.
+        recipe: content of prompts, and how candidates are varied.
     """
 
     templates: Templates
@@ -224,7 +224,7 @@ class Prompter:
         """Return how candidates are varied.
 
         "continue" keeps the first words and has the model go on; "fill" has it fill gaps;
-        "rephrase" has it say the sentence in other words.
+        "rephrase" has it rephrase the sentence.
         """
         return self.recipe.variation or ("rephrase" if self.style == "chat" else "continue")
 
@@ -300,13 +300,13 @@ class Prompter:
         )
 
     def _check_metadata(self, metadata: Metadata, *, is_example: bool = False) -> Metadata:
-        """Return what a prompt says of a record, after a look at its values (U504)."""
+        """Return the metadata of a record for a prompt, after a check of its values (U504)."""
         if not self.recipe.with_metadata:
             return {}
         if self.columns is None:
             return metadata
         if is_example:
-            # Donated rows may tell more than the table has columns for.
+            # Donated rows may have more columns than the table.
             return {c: v for c, v in metadata.items() if c in self.columns}
         for column, value in metadata.items():
             if value not in self.columns.get(column, ()):
@@ -394,7 +394,7 @@ def read_sentence(answer: str, prompt: Prompt, most_words: int) -> str:
 
     Args:
         answer: of a model.
-        prompt: what it was asked.
+        prompt: its prompt.
         most_words: longer sentences count as none.
 
     >>> read_sentence(' "Wake me up"\nSaid: bye', Prompt("Said:"), 40)
@@ -420,14 +420,14 @@ class Completer(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what answers, such as "model:gpt2"."""
+        """Return the name of the model, such as "model:gpt2"."""
         ...
 
     def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
         """Return one answer to each prompt.
 
         Args:
-            prompts: what is asked.
+            prompts: the questions.
             draws: a name for each draw; the same prompts and names give the same answers.
         """
         ...
@@ -473,7 +473,7 @@ class ProgramWriter:
 
 @dataclass(slots=True)
 class PromptCounts:
-    """What was asked and what came of it; none of it is secret.
+    """Counts of prompts and of their answers; none of it is secret.
 
     Attributes:
         prompts: how many were asked.
@@ -501,7 +501,7 @@ class PromptCounts:
 class PromptedGenerator:
     """Candidates from a language model; a Generator.
 
-    An answer without a sentence is asked for again, as often as the recipe says. Then a variation
+    An answer without a sentence is asked for again, up to `tries` of the recipe. Then a variation
     stays its parent; a new sentence is that of the nearest donated example or of the record nearest
     to it, and both are counted.
 
@@ -510,7 +510,7 @@ class PromptedGenerator:
         prompter: makes them.
         recipe: how often it is asked, and how long sentences are.
         programs: where they come from; None for rows without.
-        tally: what was asked.
+        tally: counts of prompts and answers.
     """
 
     completer: Completer
@@ -521,7 +521,7 @@ class PromptedGenerator:
 
     @property
     def name(self) -> str:
-        """Return what makes the candidates."""
+        """Return the name of the model."""
         return self.completer.name
 
     def fingerprint(self) -> str:
@@ -537,7 +537,7 @@ class PromptedGenerator:
         """Return one candidate for each record; see Generator.
 
         Raises:
-            GenieError: the model never says a sentence (U505); U504 of the prompter; those of the
+            GenieError: the model never gives a sentence (U505); U504 of the prompter; those of the
                 completer.
         """
         requests = {i: partial(self.prompter.random, row) for i, row in enumerate(metadata)}
@@ -581,7 +581,7 @@ class PromptedGenerator:
     def _ask(
         self, kind: str, requests: Mapping[int, Callable[[Random], Prompt]], seed: int
     ) -> dict[int, Example]:
-        """Return the examples that were said, by the number of the request that made the prompt."""
+        """Return the examples of the answers, by the number of the request that made the prompt."""
         examples: dict[int, Example] = {}
         for attempt in range(self.recipe.tries):
             missing = [i for i in requests if i not in examples]

@@ -1,6 +1,6 @@
 """Private evolution as a stage: from private rows to synthetic rows, a prior and a report.
 
-What is paid survives being killed: table, candidates and votes are kept until the folder is there.
+Paid releases survive a crash: table, candidates and votes are kept until the folder is there.
 """
 
 import json
@@ -59,7 +59,7 @@ EVOLUTION = FolderKind(REPORT, FORMAT, name="folder of an evolution", code="U025
 
 @dataclass(frozen=True, slots=True)
 class EvolutionResult(Result):
-    """Synthetic rows that private rows voted for, and what their votes say of functions.
+    """Synthetic rows that private rows voted for, and a prior of their votes.
 
     Attributes:
         output: the folder of all that was written; "" where nothing was.
@@ -67,7 +67,7 @@ class EvolutionResult(Result):
         prior: steers synthesis, augmentation and training.
         spent: the guarantee of everything that was released so far.
         report: of each vote, for people: nothing exact.
-        budget: what was promised.
+        budget: the promise for the private rows.
         seconds: how long all took.
     """
 
@@ -91,7 +91,7 @@ class EvolutionResult(Result):
         return replace(self, output="", rows=Rows(lambda: iter(rows), "that evolved"))
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the summary."""
         votes, budget = self.report["iterations"], self.budget
         place = f" -> {self.output}" if self.output else ""
         if votes[-1]["above_threshold"] == 0:
@@ -223,8 +223,8 @@ class Evolve(Release):
         """Read the public inputs; the noise is planned once, in the work folder.
 
         Raises:
-            GenieError: U004, no shares of the labels are known; U023, rows or columns lack what is
-                asked for; those of what is read.
+            GenieError: U004, no shares of the labels are known; U023, rows or columns lack a
+                label or field; those of the files.
         """
         inputs = self._read_inputs()
         if inputs.schema is not None:
@@ -271,7 +271,7 @@ class Evolve(Release):
         sums.
 
         Raises:
-            GenieError: U008, nobody said what the run may cost; B004, nothing is left; B023, it
+            GenieError: U008, there is no epsilon; B004, nothing is left; B023, it
                 does not fit; T505, there is no table for so little.
         """
         file = work / "plan.json"
@@ -311,7 +311,7 @@ class Evolve(Release):
     def release(
         self, plan: ReleasePlan[EvolutionInputs], work: Work, progress: bool | None
     ) -> tuple[Evolution, SyntheticTable | None]:
-        """Return what private rows vote for, and the table of metadata, released before."""
+        """Return the evolution, and the table of metadata that was released before it."""
         inputs, recipe, schema = plan.public, plan.public.recipe, plan.public.schema
         noise, language = self.plan_once(inputs, work.path), get_language(self.language)
         generator = GeneratorBuilder(
@@ -417,7 +417,7 @@ class Evolve(Release):
         )
 
     def _prior(self, evolution: Evolution, inputs: EvolutionInputs) -> PrivatePrior:
-        """Return what the votes say of the functions of the library."""
+        """Return the prior of the library's functions by the votes."""
         functions: list[str] = []
         # Declarations do not name all functions.
         if inputs.library is not None and any(row.example.functions for row in evolution.rows):
@@ -435,8 +435,8 @@ class Evolve(Release):
         """Evolve, and write the folder; a run that is resumed pays for each vote once.
 
         Raises:
-            GenieError: past the budget (B023), nobody said what it may cost (U008), what is said to
-                be public is not (U007), the output is there (Y022) or something else (U025);
+            GenieError: past the budget (B023), there is no epsilon (U008), a public input is
+                private (U007), the output is there (Y022) or something else (U025);
                 docs/errors.md has more.
         """
         started = time.monotonic()

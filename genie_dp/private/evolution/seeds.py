@@ -1,6 +1,6 @@
 """Candidates without a model: public sentences that people gave, and their words edited.
 
-What can come out is made of words and turns of the public sentences, so this finds a private
+Its sentences are made of words and turns of the public ones, so it finds a private
 distribution only as far as public text has its words. It needs nothing but that text, and is fast.
 """
 
@@ -41,8 +41,8 @@ class SeedGenerator:
     """Draws public sentences, and varies sentences by their words; a Generator.
 
     A variation has some proposals, each with so many of its words replaced, dropped, added or taken
-    from another public sentence as the strength says; a trigram model of the public sentences says
-    how fluent they are, and one is drawn with weight exp(-4 losses per word).
+    from another public sentence as the strength has it; a trigram model of the public sentences
+    scores how fluent they are, and one is drawn with weight exp(-4 losses per word).
     """
 
     name = "seeds"
@@ -51,7 +51,7 @@ class SeedGenerator:
         """Count the words of the sentences.
 
         Args:
-            seeds: public sentences with what is known of each, in the form of private rows.
+            seeds: public sentences with their metadata, in the form of private rows.
             labels: columns that count most when a sentence is drawn for a record.
             proposals: of a variation.
 
@@ -165,7 +165,7 @@ class _Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class _Edits:
-    """Edits of words; each says how many of the words it may change it took.
+    """Edits of words; each returns how many of the words that it may change it took.
 
     Attributes:
         table: which words stand beside which.

@@ -1,4 +1,4 @@
-"""What an evolution keeps: candidates and noisy votes, each written once, as JSON.
+"""The work folder of an evolution: candidates and noisy votes, each written once, as JSON.
 
 All of it was made of public things and of noisy votes that the ledger knows, so it may lie in a
 file; nothing exact does. Noisy votes are never drawn again: a vote that was there to be seen and is
@@ -32,7 +32,7 @@ class Population:
     Attributes:
         candidates: no two have the same sentence and program.
         calls: candidates that the generator was asked for.
-        counts: how often it could not give what was asked (`counts` of the generator).
+        counts: how often it could not meet a request (`counts` of the generator).
     """
 
     candidates: tuple[VoteCandidate, ...]
@@ -42,7 +42,7 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What a vote released, and the guarantee of all that was released up to it.
+    """The release of a vote, and the guarantee of all releases up to it.
 
     Attributes:
         noisy: votes.
@@ -74,7 +74,7 @@ class EvolutionFolder:
     @classmethod
     @contextmanager
     def enter(cls, path: Path, depends_on: str) -> Iterator[Self]:
-        """Enter a folder, and keep other processes out: two would release twice what is paid once.
+        """Enter a folder, and keep other processes out: two would pay once for two releases.
 
         Args:
             path: the folder; it is made where there is none.
@@ -141,7 +141,7 @@ class EvolutionFolder:
         Args:
             iteration: its number.
             make: lets rows vote, and pays before.
-            close: tells the ledger what comes of it, before it is kept.
+            close: records the release in the ledger, before it is kept.
         """
 
         def text() -> str:

@@ -1,4 +1,4 @@
-"""Private rows vote for the candidates nearest to them; what comes out is noisy counts of votes.
+"""Private rows vote for the candidates nearest to them; the result is noisy counts of votes.
 
 The histogram of Private Evolution (Lin et al., 2023, Algorithm 2), with k votes a row, by label,
 and for units of several rows.
@@ -96,7 +96,7 @@ Counts = npt.NDArray[np.float64]
 Exact = npt.NDArray[np.int64]
 
 # Votes are whole multiples of 1 / GRAIN, so that their sum is exact in any order. Noisy counts are
-# multiples of 1 / FINENESS, which is fine enough for what follows.
+# multiples of 1 / FINENESS, which is fine enough for all later steps.
 GRAIN = 1 << 20
 FINENESS = 1 << 10
 
@@ -201,11 +201,11 @@ def noisy_histogram(exact: Exact, noise_multiplier: float, rng: Random) -> Count
     return noisy
 
 
-# ------------------------------------------------------- what follows sees the noisy counts alone
+# ----------------------------------------------- from here on, code sees the noisy counts alone
 
 
 def weights_of(noisy: Counts, labels: Sequence[str], threshold: float) -> Counts:
-    """Return what noisy counts weigh in the choice of winners: all at least 0, never all 0.
+    """Return the weights of noisy counts in the choice of winners: all at least 0, never all 0.
 
     A count's weight is what it has above the threshold (Lin et al., 2023, Algorithm 2, line 8).
     Where no candidate of a label has any, all of that label weigh alike.
@@ -274,7 +274,7 @@ def _resample(places: Sequence[int], weights: Sequence[float], size: int, rng: R
             winners.append(place)
             mark = next(marks, None)
     last = max((p for p, w in zip(places, weights, strict=True) if w > 0), default=places[-1])
-    return winners + [last] * (size - len(winners))  # what rounding left out
+    return winners + [last] * (size - len(winners))  # rounding left them out
 
 
 def sizes_of(fractions: Mapping[str, float], total: int) -> dict[str, int]:
