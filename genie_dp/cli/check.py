@@ -62,7 +62,7 @@ def _few_rows() -> Iterator[str]:
 def _check(
     language: str, skills: Sequence[Path], grammar: Sequence[Path], *, skip_broken: bool
 ) -> "CheckResult":
-    """Return what is wrong or odd, as it was found before where nothing has changed."""
+    """Return the problems of skills and grammar; cached ones where nothing has changed."""
     from genie_dp.run.cache import Parsed
     from genie_dp.templates.inputs import files_of_library
 

@@ -1,4 +1,4 @@
-"""`genie-dp grammar coverage`: which sentences the templates derive, and what the others lack."""
+"""`genie-dp grammar coverage`: the sentences that templates derive, and the gaps of the others."""
 
 import json
 from collections.abc import Mapping

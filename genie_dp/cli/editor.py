@@ -29,7 +29,7 @@ def command(tcp: int | None) -> None:
 
 
 def _project_of(folder: Path) -> "ProjectPlaces | None":
-    """Return what the genie.yaml above a folder says, as commands take it that run there."""
+    """Return the places in the genie.yaml above a folder, as commands that run there take them."""
     from genie_dp.errors import GenieError
     from genie_dp.project_file import find_project, read_places
     from genie_dp.serve.editor.sources import ProjectPlaces

@@ -137,7 +137,7 @@ def _predictor(
     beam: int | None,
     unconstrained: bool,
 ) -> "tuple[str | Predictor, str]":
-    """Return the file of predictions, or what is asked for them and the language it writes."""
+    """Return the file of predictions, or the predictor, and the language of its programs."""
     if predictions:
         return predictions, ""
     if folder:

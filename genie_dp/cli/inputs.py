@@ -1,4 +1,4 @@
-"""Skills and templates that a command names, read; what was left out of them is told."""
+"""Skills and templates that a command names, read, with a note on those that are left out."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from genie_dp.templates.inputs import Inputs
 
 
 def load_library_of(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Library:
-    """Return what `templates.inputs.load_library` does."""
+    """Return the result of `templates.inputs.load_library`, and show its skipped skills."""
     library = inputs.load_library(language, skills, skip_broken=skip_broken)
     show_skipped(library)
     return library
@@ -19,7 +19,7 @@ def load_library_of(language: str, skills: Sequence[Path], *, skip_broken: bool)
 def load_inputs(
     language: str, skills: Sequence[Path], grammar: Sequence[Path], *, skip_broken: bool
 ) -> Inputs:
-    """Return what `templates.cache.load_inputs` does."""
+    """Return the result of `templates.cache.load_inputs`, and show its skipped skills."""
     found = cache.load_inputs(language, skills, grammar, skip_broken=skip_broken)
     show_skipped(found.library)
     return found

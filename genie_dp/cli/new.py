@@ -30,7 +30,7 @@ def command() -> None:
 
 
 def _folder_option(default: str, what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add --in, the folder that what is written goes to."""
+    """Add --in, the folder of the output."""
     return click.option(
         "--in",
         "folder",

@@ -75,7 +75,7 @@ def settings_options(
     leave_out: tuple[str, ...] = (),
     names: Mapping[str, str] | None = None,
 ) -> Decorator:
-    """Return what adds an option for each setting of a config; help and range are the setting's.
+    """Return a decorator with an option for each setting of a config; its help and range.
 
     The command gets those that were given as `settings`, a mapping to make the config of.
 
@@ -118,7 +118,7 @@ def option_of_setting(
         field: of the config or stage.
         hint: the type of the field.
         setting: its help and range.
-        kind: of the values, where the type does not say it.
+        kind: of the values, where the type does not define it.
     """
     name, default = field.name, field.default
     option_name = setting.option or name.replace("_", "-")
@@ -173,13 +173,13 @@ _OF_PROJECTS = {
 
 
 def of_project(without: Callable[[Mapping[str, Any]], Iterable[str]] | None = None) -> Decorator:
-    """Return what lets a command take skills, grammar and parser from the genie.yaml above.
+    """Return a decorator that takes skills, grammar and parser from the genie.yaml above.
 
-    So it takes the sentences to measure with. Options that are given win. What is taken is told in
-    a line on stderr. However many options of a command ask for it, it is done once.
+    It also takes the sentences to measure with. Options that are given win. A line on stderr names
+    the values taken. However many options of a command ask for it, it is done once.
 
     Args:
-        without: tells from all options which of them the command does without.
+        without: returns, from all options, those that the command does without.
     """
 
     def add(command: Any) -> Any:
@@ -201,7 +201,7 @@ def project_here() -> "Project | None":
     """Return the project whose skills and templates the command at work takes, with its stages.
 
     None where they are given, or where there is no project, or one with mistakes in its stages:
-    these are told by `genie-dp run`, and other commands work without.
+    `genie-dp run` reports these, and other commands work without.
     """
     from genie_dp.project_file import find_project
 
@@ -247,11 +247,11 @@ def _project_options(options: Mapping[str, Any], without: Collection[str]) -> di
 def skills_option(
     help: str, *, without: Callable[[Mapping[str, Any]], Iterable[str]] | None = None
 ) -> Decorator:
-    """Return what adds --skills; without it, those of the project (`of_project`).
+    """Return a decorator that adds --skills; without it, those of the project (`of_project`).
 
     Args:
         help: begins the line of help.
-        without: tells from all options which of them are not to be those of a project.
+        without: returns, from all options, those that are not to be those of a project.
     """
     option = click.option(
         "--skills", multiple=True, type=SKILLS, metavar="DIR",
@@ -354,7 +354,7 @@ def exclusive_flags(command: Command, once: str, again: str) -> Command:
 
 
 def _without(opposite: str) -> Callable[[click.Context, click.Parameter, bool], bool]:
-    """Return what refuses a flag beside another one; the later of the two finds the earlier."""
+    """Return a callback that refuses a flag beside another one; the later one finds the earlier."""
 
     def check_opposite(context: click.Context, _: click.Parameter, value: bool) -> bool:
         if value and context.params.get(opposite):
@@ -365,7 +365,7 @@ def _without(opposite: str) -> Callable[[click.Context, click.Parameter, bool], 
 
 
 def prior_option(what: str) -> Decorator:
-    """Add --prior, whose help begins with what it does to rows."""
+    """Add --prior, whose help begins with its effect on rows."""
     return click.option(
         "--prior",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),

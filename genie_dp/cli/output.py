@@ -1,4 +1,4 @@
-"""What commands tell: problems, progress, what was made."""
+"""The output of commands: problems, progress, results."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -28,20 +28,20 @@ def show_problems(
 
 
 def show(result: Result) -> None:
-    """Tell a person what a stage made; on stderr, for standard output may hold rows."""
+    """Print the lines of a stage's result on stderr, for standard output may hold rows."""
     for line in result.lines():
         click.echo(line, err=True)
 
 
 def show_skipped(library: Library) -> None:
-    """Tell which skills were left out since they are broken, and why."""
+    """Print the skills that were left out since they are broken, and why."""
     for skipped in library.skipped:
         for line in skipped.lines():
             click.echo(line, err=True)
 
 
 def told_private(names: Iterable[str | Path | None]) -> dict[str, list[str]]:
-    """Return what manifests say of the private rows among these (`guard.private_among`).
+    """Return the manifest fields of the private rows among these (`guard.private_inputs`).
 
     Its warnings are written to stderr.
     """

@@ -218,7 +218,7 @@ def _refuse_both(*options: str) -> None:
 
 
 def _typed_lines() -> Iterator[str]:
-    """Yield what is typed, until the end of input."""
+    """Yield the typed lines, until the end of input."""
     try:
         import readline  # which edits the line and knows those before
     except ImportError:  # Windows, or a Python built without it

@@ -140,7 +140,7 @@ def _take_ledger_of_rows(stage: Any, options: Options) -> Options:
 
 
 def _take_library(stage: Any, options: Options) -> Options:
-    """Read the library, unless the stage says that these options need none."""
+    """Read the library, unless the stage needs none with these options."""
     from genie_dp.cli.inputs import load_library_of
 
     language, skills = options.pop("language"), options.pop("skills")
@@ -266,7 +266,7 @@ def _take_parser_of_rows(stage: Any, options: Options) -> Options:
 
 
 def _open_parser_of_rows(folder: Path, language: str) -> Any:
-    """Return what a parser predicts for sentences of rows in a language.
+    """Return the function that predicts programs for sentences of rows in a language.
 
     Raises:
         GenieError: J007, it writes another language.
@@ -477,7 +477,7 @@ def _accept(folder: Path) -> None:
 
 
 def _with_output(output: OutputOption, command: Any) -> Any:
-    """Add the options that say where a stage writes, and how."""
+    """Add the options for the place and the format of a stage's output."""
     if output.resume:
         command = exclusive_flags(command, output.resume, output.overwrite)
     elif output.overwrite:
@@ -522,7 +522,7 @@ class _Parsed(click.ParamType[Any]):
         self.name, self._parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return what the text stands for."""
+        """Return the value of the text."""
         try:
             return self._parse(value) if isinstance(value, str) else value
         except GenieError as error:

@@ -99,7 +99,7 @@ def texts(value: object) -> tuple[str, ...]:
 
 
 def has_place(phrase: str) -> bool:
-    """Tell whether a phrase has a place for the value.
+    """Return whether a phrase has a place for the value.
 
     >>> has_place("the # label"), has_place("#-rated"), has_place("label")
     (True, True, False)
@@ -108,7 +108,7 @@ def has_place(phrase: str) -> bool:
 
 
 def function_phrases(annotations: Iterable[Annotation]) -> tuple[str, ...]:
-    """Return what people call a function or class, from its canonical annotation."""
+    """Return the usual names of a function or class, from its canonical annotation."""
     canonical = find(annotations, "canonical")
     if canonical is None:
         return ()
@@ -138,7 +138,7 @@ def parameter_phrases(annotations: Iterable[Annotation], direction: str = "out")
 def canonical_parts(annotations: Iterable[Annotation]) -> Iterator[tuple[str, object]]:
     """Yield (part of speech as written, value) of the canonical annotation of a parameter.
 
-    `default` names a part of speech in later manifests ("default": "property"): that says no
+    `default` names a part of speech in later manifests ("default": "property"): that is no
     phrase and is left out, like the `enum` key.
     """
     canonical = find(annotations, "canonical")

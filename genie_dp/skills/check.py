@@ -1,4 +1,4 @@
-"""What is missing or odd in a library: warnings; and what is wrong with its sentences (K018).
+"""Warnings about missing or odd items of a library; and mistakes in its sentences (K018).
 
 | K100 function without template | K101 output without phrase | K102 entity type without values |
 | K103 text without value list | K104 value list that no file gives | K105 enum value unspoken |
@@ -9,7 +9,7 @@
 | K115 braces in a phrase that are no inflection | K116 phrase that no sentence has |
 | K117 phrase of a comparison that begins with "that" |
 | K118 sentence with two programs | K119 programs of skills that are not loaded |
-| K121 sentences without a header | K122 input that nothing says |
+| K121 sentences without a header | K122 input without words |
 | K123 required input that no template gives | K124 value list that nothing names |
 | K125 phrase that begins with a preposition |
 """
@@ -100,13 +100,13 @@ def check_library(
     *,
     known: Known | None = None,
 ) -> list[Problem]:
-    """Return what is missing or odd in a library, in the order of its files.
+    """Return the warnings about missing or odd items of a library, in the order of its files.
 
     Args:
         library: the library to look at.
         templated: the functions, such as "@com.gmail.inbox", that some template speaks of; None
             where that is not known.
-        given: (function, input) of what some template gives a value; None where that is not known.
+        given: each (function, input) to which some template gives a value; None where not known.
         known: classes that were looked at before; it gets those that are looked at now.
     """
     problems: list[Problem] = []
@@ -152,7 +152,7 @@ def _functions_without_template(
 def _inputs_without_words(
     library: SkillLibrary, templated: Collection[str], given: Collection[tuple[str, str]]
 ) -> Iterator[Problem]:
-    """Yield the inputs that no sentence says, of functions that some template speaks of."""
+    """Yield the inputs that no sentence mentions, of functions that some template calls."""
     for definition in (c for skill in library.skills for c in skill.classes):
         for function in definition.functions:
             name = f"@{definition.name}.{function.name}"
@@ -178,7 +178,7 @@ def _inputs_without_words(
 
 
 def _example_of_adverb(param: ParamDecl) -> str:
-    """Return an annotation that would say an input."""
+    """Return an annotation with words for an input."""
     words = param.name.replace("_", " ")
     if _element(param.type) == ty.BOOLEAN:
         return f'#_[canonical={{adverb_true=["with {words}"]}}]'
@@ -339,7 +339,7 @@ def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Probl
 
 
 def _unreadable(part: str, phrase: str, span: Span | None) -> Iterator[Problem]:
-    """Yield what of a phrase no sentence has, or should have."""
+    """Yield the tokens of a phrase that no sentence has, or should have."""
     if _BRACE.search(_INFLECTION.sub("", phrase)):
         message = f"{part} phrase {phrase!r} has a brace that would be said"
         yield _warning("K115", message, span, "forms are written {singular/plural}")
@@ -349,7 +349,7 @@ def _unreadable(part: str, phrase: str, span: Span | None) -> Iterator[Problem]:
 
 
 def _frame(part: str, phrase: str) -> str:
-    """Return how templates say a phrase.
+    """Return the wording of a phrase in templates.
 
     >>> _frame("property", "in #"), _frame("base", "in")
     ("they say 'things with in ..'", "they say 'the in of ..'")
@@ -362,7 +362,7 @@ def _frame(part: str, phrase: str) -> str:
 
 
 def _with_preposition(part: str, phrase: str, is_output: bool) -> str:
-    """Return what to write in place of a phrase that begins with a preposition."""
+    """Return a replacement for a phrase that begins with a preposition."""
     if part.startswith("predicate"):
         return f'write "{{is/are}} {phrase}"'
     if has_place(phrase) and is_output:
@@ -373,7 +373,7 @@ def _with_preposition(part: str, phrase: str, is_output: bool) -> str:
 
 
 def _without_that(phrase: str) -> str:
-    """Return what stands behind the noun: "above #" for "that is above #".
+    """Return the words behind the noun: "above #" for "that is above #".
 
     >>> _without_that("that is above #"), _without_that("that {weighs/weigh} more than #")
     ('above #', 'more than #')
@@ -454,7 +454,7 @@ _HEADER = ("utterance", "program")
 
 
 def check_sentences(library: SkillLibrary) -> tuple[list[Problem], dict[str, str]]:
-    """Return what is wrong with eval.tsv and paraphrases.tsv of skills, and the texts read.
+    """Return the problems of eval.tsv and paraphrases.tsv of skills, and the texts read.
 
     A program that cannot be read or is ill-typed has the code of its mistake. Programs that call
     skills which are not loaded are counted, for these may be right.
@@ -467,7 +467,7 @@ class _ReadProgram:
     """A program of a sentence, as it was read.
 
     Attributes:
-        meaning: its canonical form, or its text where that cannot be told.
+        meaning: its canonical form, or its text where there is none.
         missing: its functions of skills that are not loaded.
         mistakes: with their places in the program.
     """
@@ -480,7 +480,7 @@ class _ReadProgram:
 class SentenceChecker:
     """Checks the sentences of skills, again and again where it is kept.
 
-    A program that was read is not read again; `forget` is told what changed in the library.
+    A program that was read is not read again; `forget` drops those of a changed library.
     """
 
     def __init__(self, read: ReadSource = read_source):
@@ -489,7 +489,7 @@ class SentenceChecker:
         self._known: dict[str, _ReadProgram] = {}
 
     def check(self, library: SkillLibrary) -> tuple[list[Problem], dict[str, str]]:
-        """Return what the function `check_sentences` does."""
+        """Return the result of the function `check_sentences`."""
         problems: list[Problem] = []
         sources: dict[str, str] = {}
         programs: dict[str, tuple[str, Span]] = {}
@@ -506,7 +506,7 @@ class SentenceChecker:
         return problems, sources
 
     def forget(self, is_changed: Callable[[str], bool]) -> None:
-        """Forget programs that call what changed, and those with mistakes: hints name others."""
+        """Forget programs with changed calls, and those with mistakes: hints name others."""
         self._known = {
             program: known
             for program, known in self._known.items()
@@ -578,7 +578,7 @@ def _joined_unknown_functions(mistakes: Sequence[Problem]) -> Problem:
 
 @lru_cache(maxsize=10_000)
 def _parse(program: str) -> ast.Program | ast.Policy:
-    """Return the tree of a program; what it means is asked again when a skill changes."""
+    """Return the tree of a program; its meaning is computed again when a skill changes."""
     return parse(program)
 
 

@@ -36,7 +36,7 @@ class RawTable:
     Attributes:
         declared: column -> its declared type in upper case, where the source has one.
         unsaid: columns that only join tables, with the reason.
-        formats: columns whose values were written in another form -> what is to be said of it.
+        formats: columns whose values were written in another form -> the note on that form.
         has_comma: whether decimals seem to have a comma.
     """
 
@@ -72,9 +72,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def data_places(library: Library) -> dict[str, tuple[str, dict[str, str]]]:
-    """Return where data has what queries answer: function -> (table, parameter -> column).
+    """Return the places of queries' results in data: function -> (table, parameter -> column).
 
-    Classes say so by `#[table="patients"]`, and `#[column="weight_kg"]` where a column has another
+    Classes set it by `#[table="patients"]`, and `#[column="weight_kg"]` where a column has another
     name than its parameter.
     """
     places: dict[str, tuple[str, dict[str, str]]] = {}
@@ -393,7 +393,7 @@ _DATA_TYPES = {
 
 
 def _schema_tables(graph: Sequence[Mapping[str, Any]], only: Sequence[str]) -> Iterator[RawTable]:
-    """Yield a table for each type of schema.org that is asked for, with what it inherits."""
+    """Yield a table for each type of schema.org that is asked for, inherited columns included."""
     parents = {_last(node["@id"]): [*_ids(node, "rdfs:subClassOf")] for node in graph}
     properties = [node for node in graph if "rdf:Property" in _list(node.get("@type"))]
     for name in only:

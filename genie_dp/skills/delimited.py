@@ -1,8 +1,8 @@
 """Tables whose cells are parted by a sign: CSV and TSV as spreadsheets write them.
 
-What cannot be one table is refused with its place: a quote that is never closed, rows with more or
-fewer cells than the header, two columns of one name. The sign between cells is that of a first line
-`sep=;`, else the one by which all rows have as many cells as the header.
+Files that cannot be one table are refused with the place: a quote that is never closed, rows with
+more or fewer cells than the header, two columns of one name. The sign between cells is that of a
+first line `sep=;`, else the one by which all rows have as many cells as the header.
 """
 
 import codecs
@@ -53,8 +53,8 @@ def read_delimited(path: Path, *, delimiter: str = "", most: int | None = None) 
         most: rows that are returned; None for all.
 
     Raises:
-        GenieError: R003, no such text; R091, nothing below the header; R094, what is wrong with the
-            header, or with rows.
+        GenieError: R003, no such text; R091, nothing below the header; R094, a mistake in the
+            header, or in rows.
     """
     text = _text_of(path)
     before = 0

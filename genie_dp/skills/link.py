@@ -1,4 +1,4 @@
-"""Links classes: what a class has of its own and what it inherits; entity types, units."""
+"""Links classes: a class with its own functions and inherited ones; entity types, units."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from genie_dp.skills.model import EntityType, SkillClass, SkillFunction, last_na
 
 @dataclass(frozen=True, slots=True)
 class LinkedClasses:
-    """The linked classes, and what is wrong with their links."""
+    """The linked classes, and the problems of their links."""
 
     classes: Mapping[str, SkillClass]
     problems: tuple[Problem, ...]
@@ -38,7 +38,7 @@ class LinkedClasses:
 
 @dataclass(frozen=True, slots=True)
 class LinkedClass:
-    """A class as it was linked: of which declarations, and what was wrong with them."""
+    """A class as it was linked: its declarations, and their problems."""
 
     lineage: tuple[ClassDef, ...]
     skill_class: SkillClass
@@ -51,11 +51,11 @@ def link(
     is_lenient: Mapping[str, bool],
     known: dict[str, LinkedClass] | None = None,
 ) -> LinkedClasses:
-    """Return all classes with what they inherit.
+    """Return all classes with their inherited functions.
 
-    Of two declarations of one class the first counts. Where `is_lenient` says so of a class (a real
-    manifest), a parent that nobody declares is only a warning: real Thingpedia folders are often
-    taken one by one.
+    Of two declarations of one class the first counts. Where `is_lenient` is true for a class (a
+    real manifest), a parent that nobody declares is only a warning: real Thingpedia folders are
+    often taken one by one.
 
     A class whose declarations are the objects that they were is not linked again; `known` holds
     those that were linked before, and gets those that are linked now.
@@ -184,7 +184,7 @@ def _link_class(name: str, classes: Mapping[str, ClassDef]) -> tuple[SkillClass,
 def _first_meet_in(
     own: _Declaration, second: _Declaration, definition: ClassDef, classes: Mapping[str, ClassDef]
 ) -> bool:
-    """Tell whether no class above has both declarations already."""
+    """Return whether no class above has both declarations already."""
     owners = {own.owner, second.owner}
     return len(owners) == 2 and not any(
         owners <= set(lineage(parent, classes)) for parent in definition.extends
@@ -344,7 +344,7 @@ BUILT_IN: Mapping[str, tuple[str, ...]] = {
 def entity_types(
     definitions: Iterable[ClassDef], classes: Mapping[str, SkillClass]
 ) -> tuple[dict[str, EntityType], list[Problem]]:
-    """Return every entity type by name, and what is wrong with the declarations.
+    """Return every entity type by name, and the problems of the declarations.
 
     A bare parent (`entity song extends media`) is one of the class or of a class it extends.
     """
@@ -435,7 +435,7 @@ def _parent_hint(written: str, definition: ClassDef, known: Mapping[str, EntityT
 
 
 def _should_be_known(parent: str, class_name: str, known: Mapping[str, EntityType]) -> bool:
-    """Tell whether the namespace declares its types at all; real classes of 2019 do not."""
+    """Return whether the namespace declares its types at all; real classes of 2019 do not."""
     namespace = parent.partition(":")[0]
     return namespace in ("tt", class_name) or any(
         e.span is not None and e.name.partition(":")[0] == namespace for e in known.values()
@@ -462,7 +462,7 @@ _USUAL = 100  # of a unit of which nobody says how many people name
 
 
 def link_units(definitions: Iterable[ClassDef]) -> tuple[Units, list[Problem]]:
-    """Return the units of a library, the shipped ones first, and what is wrong with declarations.
+    """Return the units of a library, the shipped ones first, and the problems of declarations.
 
     Two classes may declare one unit if they mean the same; the words of the first one count.
     """
@@ -580,7 +580,7 @@ def _unit_of(unit: UnitDecl, units: Units) -> Unit:
 
 
 def _spoken_problems(declared: Iterable[UnitDecl], units: Units) -> Iterator[Problem]:
-    """Yield words that people cannot say, and those that another unit has."""
+    """Yield words that are no spoken words, and those that another unit has."""
     owners: dict[str, str] = {}
     for unit in units.by_name.values():
         if unit.name in SHIPPED:

@@ -8,7 +8,7 @@ Codes of mistakes:
 | K008 malformed value list | K009 file without class | K010 value or list given twice |
 | K011 skill.tt and manifest.tt in one folder |
 | K012 folder and class have different names | K013 unknown parent of an entity type |
-| K014 unit of an unknown dimension, or told by no unit | K015 name of a unit that is taken |
+| K014 unit of an unknown dimension or unit, or a second base | K015 name of a unit that is taken |
 | K016 size of a unit that is none | K017 words of a unit that mean something else |
 | K120 value list with commas |
 """
@@ -92,20 +92,20 @@ _WITH_WEIGHT = re.compile(r"[^,]+, *\d+(?:\.\d+)?")
 
 
 def _has_commas(cells: Sequence[str]) -> bool:
-    """Tell whether a line is a header with commas: `value,weight`."""
+    """Return whether a line is a header with commas: `value,weight`."""
     names = [name.strip() for name in cells[0].split(",")]
     return len(cells) == 1 and len(names) > 1 and set(names) <= {*COLUMNS, "license"}
 
 
 def _are_commas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
-    """Tell whether all lines, more than one, have no tab but a comma and a number at the end."""
+    """Return whether all lines, several, have no tab but a comma and a number at the end."""
     return len(rows) > 1 and all(
         len(cells) == 1 and _WITH_WEIGHT.fullmatch(cells[0].strip()) for _, cells in rows
     )
 
 
 def weight_of(cell: str) -> float | None:
-    """Return the weight, 1 for an empty cell, None for what is no positive number."""
+    """Return the weight, 1 for an empty cell, None if it is no positive number."""
     if not cell.strip():
         return 1.0
     try:
@@ -164,7 +164,7 @@ class FolderReader:
     not linked again.
 
     Attributes:
-        known: folder -> (its files, what was read of them).
+        known: folder -> (its files, their content).
     """
 
     def __init__(self, read: ReadSource = read_source):
@@ -175,7 +175,7 @@ class FolderReader:
         self._classes: dict[str, LinkedClass] = {}
 
     def folder(self, path: Path) -> "_ReadFolder":
-        """Return what a folder holds, with its mistakes."""
+        """Return the content of a folder, with its mistakes."""
         files, read = self.known.get(path, ((), _ReadFolder(path)))
         files_now = _files_of(path)
         is_known = files_now == files and all(map(self._is_same, read.sources.items()))
@@ -193,7 +193,7 @@ class FolderReader:
         return linked.library, linked.errors
 
     def _is_same(self, source: tuple[str, str]) -> bool:
-        """Tell whether a file has the text that it had."""
+        """Return whether a file is unchanged."""
         try:
             return self._read(source[0], code="K003") == source[1]
         except (GenieError, OSError):
@@ -211,7 +211,7 @@ def load_library(
     Args:
         skip_broken: leave a skill with mistakes out and record it in `library.skipped`, and with it
             the skills that extend it.
-        reader: reads the folders; one that is kept knows what it read before.
+        reader: reads the folders; one that is kept reuses unchanged ones.
 
     Raises:
         GenieError: all mistakes of all files. Without folders to read it is raised always, else
@@ -310,7 +310,7 @@ class _Linked:
 
 @dataclass(slots=True)
 class _ReadFolder:
-    """What was read of one folder; `skill` is None where it holds value lists only."""
+    """The content of one folder; `skill` is None where it holds value lists only."""
 
     path: Path
     skill: Skill | None = None
@@ -343,7 +343,7 @@ class _ReadFolder:
 
 
 def _files_of(folder: Path) -> list[Path]:
-    """Return the files of a folder on which it depends what is read of it."""
+    """Return the files of a folder on which its content depends."""
     files = [*folder.glob("*.tt"), *(folder / VALUES_FOLDER).glob("*.tsv")]
     names = (TEMPLATES_FILE, EVALUATION_FILE, PARAPHRASES_FILE)
     beside = (folder / name for name in names)
@@ -482,7 +482,7 @@ def _sort_by_folder(
 def _drop_echoes(
     newly: Mapping[Path, tuple[Problem, ...]], broken: Sequence[_ReadFolder]
 ) -> dict[Path, tuple[Problem, ...]]:
-    """Leave out what is unknown because a folder is broken: one mistake, not two.
+    """Leave out problems of names unknown because a folder is broken: one mistake, not two.
 
     Those are parents of a folder's name, and units that its texts declare.
     """

@@ -1,4 +1,4 @@
-"""What the toolkit knows of a skill library once it is read and linked."""
+"""A skill library once it is read and linked: classes, functions, types, values and units."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -75,12 +75,11 @@ class SkillFunction:
 
     Attributes:
         owner: the class that declares it: the class it is called by, or one which that extends.
-        phrases: what people call it.
+        phrases: its usual names.
         parameter_phrases: parameter -> its phrases by part of speech.
         enum_phrases: (parameter, value) -> words for an enum value.
         prompts: parameter -> the question that asks for it.
-        confirmation: what people are told that it does, with `$name` for its inputs; "" where
-            nothing says it.
+        confirmation: the announcement of its action, with `$name` for its inputs; "" for none.
         span: where it is declared; the declaration may be a parent's.
     """
 
@@ -95,7 +94,7 @@ class SkillFunction:
 
     @property
     def is_inherited(self) -> bool:
-        """Tell whether it is a function of another class, called by the name of this one."""
+        """Return whether it is a function of another class, called by the name of this one."""
         return self.owner != self.signature.class_name
 
 
@@ -106,7 +105,7 @@ class SkillClass:
     Attributes:
         lineage: the class itself, then its ancestors, nearest first: the first one that declares
             a function gives it its meaning.
-        phrase: what people call the skill.
+        phrase: the usual name of the skill.
     """
 
     name: str
@@ -126,8 +125,8 @@ class SkillLibrary:
         value_lists: name -> values.
         units: the units of measure, those that skills declare included.
         sources: file -> text, to show where a mistake is.
-        skipped: what was left out because it is broken.
-        warnings: what was found on the way and does not stop anything.
+        skipped: the skills that were left out because they are broken.
+        warnings: the problems that do not stop anything.
         paths: the folders that were given.
     """
 
@@ -165,7 +164,7 @@ class SkillLibrary:
         return tuple(skill_class.functions) if skill_class else ()
 
     def is_entity_subtype(self, kind: str, other: str) -> bool:
-        """Tell whether every entity of `kind` is one of `other` (reflexive and transitive)."""
+        """Return whether every entity of `kind` is one of `other` (reflexive and transitive)."""
         return kind == other or any(
             self.is_entity_subtype(parent, other) for parent in self._entity_parents(kind)
         )
@@ -174,8 +173,8 @@ class SkillLibrary:
         """Return every function that a program may call, class by class.
 
         Those are all functions of all classes, inherited ones as well: `@org.lamp.dim` dims
-        whatever lamp the user has, `@com.desk.dim` a lamp of that make. `abstract` says nothing
-        of calls, only that no device is of that class alone.
+        any lamp of the user, `@com.desk.dim` a lamp of that make. `abstract` does not restrict
+        calls: it means only that no device is of that class alone.
         """
         return tuple(f.signature for c in self.classes.values() for f in c.functions.values())
 
@@ -184,7 +183,7 @@ class SkillLibrary:
         return tuple(signature.qualified for signature in self.functions())
 
     def is_inherited(self, qualified: str) -> bool:
-        """Tell whether a function is one of another class, called by the name of this one."""
+        """Return whether a function is one of another class, called by the name of this one."""
         function = self.find(qualified)
         return function is not None and function.is_inherited
 
@@ -199,12 +198,12 @@ class SkillLibrary:
         return function.signature if function else None
 
     def phrases(self, qualified: str, parameter: str) -> Phrases:
-        """Return how people speak of a parameter, by part of speech; empty if nothing says."""
+        """Return the phrases of a parameter by part of speech; empty if there are none."""
         function = self.find(qualified)
         return function.parameter_phrases.get(parameter, {}) if function else {}
 
     def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
-        """Return the ways to say an enum value, the usual one first."""
+        """Return the phrases of an enum value, the usual one first."""
         function = self.find(qualified)
         written = function.enum_phrases.get((parameter, value), ()) if function else ()
         return written or (value.replace("_", " ").strip().lower(),)
@@ -215,11 +214,11 @@ class SkillLibrary:
         return function.phrases if function else ()
 
     def enum_phrase(self, qualified: str, parameter: str, value: str) -> str:
-        """Return the usual way to say an enum value: its annotation, or its name in words."""
+        """Return the usual phrase of an enum value: its annotation, or its name in words."""
         return self.enum_phrases(qualified, parameter, value)[0]
 
     def question(self, qualified: str, parameter: str) -> str:
-        """Return what asks for an input: its prompt, or a question with its name in words."""
+        """Return the question for an input: its prompt, or one with its name in words."""
         function = self.find(qualified)
         if function and (prompt := function.prompts.get(parameter)):
             return prompt
@@ -232,7 +231,7 @@ class SkillLibrary:
         return listed.values if listed else ()
 
     def class_phrase(self, class_name: str) -> str:
-        """Return what people call a skill; unknown classes are spoken by their last name."""
+        """Return the usual name of a skill; for unknown classes it is their last name."""
         skill_class = self.classes.get(class_name)
         return skill_class.phrase if skill_class else last_name(class_name)
 

@@ -5,9 +5,9 @@
 | query | NP, or QVP (a verb phrase that gets data) where the utterance begins with a comma |
 | stream, action, program | WP, VP, COMMAND |
 
-Codes of what is left out, all warnings: K020 a placeholder that the lambda does not declare, K021 a
-parameter that the utterance does not mention, K022 no utterance, K023 a program of several rules;
-and the codes of the type checker.
+Codes of templates that are left out, all warnings: K020 a placeholder that the lambda does not
+declare, K021 a parameter that the utterance does not mention, K022 no utterance, K023 a program of
+several rules; and the codes of the type checker.
 """
 
 from collections import Counter
@@ -86,7 +86,7 @@ def convert(library: SkillLibrary) -> ConvertedDatasets:
 
 
 def check_example(example: DatasetExample, library: SkillLibrary) -> list[Problem]:
-    """Return what is wrong with the program of a real template, as warnings."""
+    """Return the problems of the program of a real template, as warnings."""
     body = example.body
     if isinstance(body, Program) and len(body.rules) != 1:
         message = f"expected a program of one rule, got {len(body.rules)}"
@@ -100,7 +100,7 @@ def check_example(example: DatasetExample, library: SkillLibrary) -> list[Proble
 def with_signature_types(example: DatasetExample, library: SkillLibrary) -> DatasetExample:
     """Return the example with its text parameters typed as the entities that they stand for.
 
-    ThingTalk 1.x lets text stand for an entity, so some lambdas say String where the function
+    ThingTalk 1.x lets text stand for an entity, so some lambdas have String where the function
     wants, say, a user name; the sentence should then have a placeholder for a user name.
     """
     types_needed: dict[str, set[Type]] = {}

@@ -1,4 +1,4 @@
-"""What the built-in categories of templates range over: parameters with their phrases, types."""
+"""The range of the built-in categories of templates: parameters with their phrases, types."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -88,9 +88,9 @@ def _phrases(
 
 
 def _unsaid(library: SkillLibrary, signature: Signature) -> Iterator[ParameterPhrase]:
-    """Yield what "the newest", "tomorrow" and "the nearest" speak of: dates and the first place.
+    """Yield the outputs behind "the newest", "tomorrow" and "the nearest": dates, the first place.
 
-    And what a result is called by, and whose it is.
+    And the outputs for the name of a result, and for its owner.
     Of several dates it is the one called so, or else the first that has it in its name; a date to
     come only where no other is.
     """
@@ -119,7 +119,7 @@ _AHEAD = frozenset(("after", "due", "ending", "passing", "starting"))
 
 
 def _is_ahead(phrases: Phrases) -> bool:
-    """Tell whether a date is one to come: things are due then, they do not get old by it.
+    """Return whether a date is one to come: things are due then, they do not get old by it.
 
     >>> _is_ahead({"after": ("due after #",)}), _is_ahead({"after": ("modified after #",)})
     (True, False)
@@ -128,7 +128,7 @@ def _is_ahead(phrases: Phrases) -> bool:
 
 
 def _phrases_of_dates(parameter: Parameter, phrases: Phrases) -> Phrases:
-    """Return the phrases; a date that real skills name by a participle is what was done then.
+    """Return phrases; a date named by a participle, as in real skills, gets those of an action.
 
     >>> _phrases_of_dates(Parameter("updated", "out", DATE), {"base": ("updated",)})["after"]
     ('updated after #',)
@@ -147,7 +147,7 @@ _PARTICIPLE = re.compile(r"[a-z]+ed")
 
 
 def _is_picture(parameter: Parameter) -> bool:
-    """Tell whether a parameter is the picture that a real query is about; not an icon beside it."""
+    """Return whether a parameter is the picture of a real query's results, not an icon."""
     return parameter.type == PICTURE and parameter.name == "picture_url"
 
 
@@ -185,10 +185,10 @@ _OF_AMOUNT = re.compile(r"with an? ([a-z]+(?: [a-z]+)?) (above|over|below|under)
 
 
 def superlatives(part: str, words: str) -> Iterator[tuple[str, str]]:
-    """Yield what follows from a comparison: (part of speech, words).
+    """Yield the phrases that follow from a comparison: (part of speech, words).
 
     `most` and `least` stand before the noun, `with_most` and `with_least` after it, and `counted`
-    is what there are so many of.
+    is the noun of a number.
 
     >>> list(superlatives("more", "larger than #"))
     [('most', 'largest'), ('comparative', 'larger')]
@@ -227,7 +227,7 @@ _PERSONS = frozenset(map(Entity, ("tt:username", "tt:contact", "tt:email_address
 
 
 def asked(part: str, words: str, parameter: Parameter) -> Iterator[tuple[str, str]]:
-    """Yield what questions say that follows from a phrase: (part of speech, words).
+    """Yield the words of questions that follow from a phrase: (part of speech, words).
 
     `how` stands after "how", `amount` after "how much does it", `amount_verb` after "which",
     `when_does` after "when does it", `possession` after "does it have", `reverse_verb` after
@@ -324,7 +324,7 @@ _STATES = {
 
 
 def verb_of_doer(participle: str) -> str:
-    """Return the verb that says of somebody what a participle says of the thing.
+    """Return the verb of the doer for a participle of the thing.
 
     >>> [verb_of_doer(word) for word in ("written", "owned", "sent", "directed")]
     ['wrote', 'owns', 'sent', 'directed']
@@ -337,7 +337,7 @@ _NAMES = frozenset(("title", "name", "headline", "person_name"))
 
 
 def is_name(parameter: Parameter) -> bool:
-    """Tell whether a result is called by an output: the thing itself, a title or a name.
+    """Return whether an output is the name of a result: the thing itself, a title or a name.
 
     >>> is_name(Parameter("file", "out", Entity("tt:path_name"), unique=True))
     True
@@ -351,7 +351,7 @@ def is_name(parameter: Parameter) -> bool:
 def types_in_use(library: SkillLibrary) -> tuple[Type, ...]:
     """Return the type of every parameter, sorted by name; of an array, that of its elements.
 
-    Those are the types of which people say constants; of an array also how many values it has.
+    Those are the types of constants in sentences; of an array also the number of its values.
     """
     types = {
         str(type_): type_

@@ -1,4 +1,4 @@
-"""Splits what people write into the tokens of utterances."""
+"""Splits people's sentences into the tokens of utterances."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence

@@ -105,7 +105,7 @@ class QuotedWords:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a template asks of a child: `num=pl|mass`, `gap='it'`, `gap=o:SOURCE`.
+    """A request of a template to a child: `num=pl|mass`, `gap='it'`, `gap=o:SOURCE`.
 
     `values` holds the names, or the one text; `child` the nested child of a gap.
     """
@@ -160,7 +160,7 @@ class Optional:
 
 @dataclass(frozen=True, slots=True)
 class SaidWords:
-    """`the`: a category of words by its name alone. It is said, and no body knows of it."""
+    """`the`: a category of words by its name alone. Sentences have its words, bodies ignore it."""
 
     category: str
     span: Span | None = SPAN
@@ -200,7 +200,7 @@ class Template:
 
     Attributes:
         id: unique in the grammar; derivations and reports name it.
-        features: what the file says of the phrase: (("num", "mass"), ("det", "the")).
+        features: the declared features of the phrase: (("num", "mass"), ("det", "the")).
         body_text: the body as written, comments blanked.
         body_span: where the body starts and ends, to move the language's own errors there.
         guard_span: where the guard starts and ends.
@@ -300,7 +300,7 @@ def count_utterances(items: Iterable[Item]) -> int:
 
 
 def has_optional(items: Iterable[Item]) -> bool:
-    """Tell whether a part of an utterance may be left out.
+    """Return whether a part of an utterance may be left out.
 
     >>> has_optional((Choice(((), (Optional(()),))),)), has_optional((Choice(((), ())),))
     (True, False)
@@ -333,9 +333,9 @@ def names_of(items: Iterable[Item]) -> frozenset[str]:
 
 
 def missing_in_choices(items: Iterable[Item]) -> Iterator[str]:
-    """Yield names that one alternative of a choice says, and another cannot.
+    """Yield names that one alternative of a choice has, and another lacks.
 
-    What a skipped optional part leaves out is not among them.
+    Names in skipped optional parts are not among them.
 
     >>> x, y = (QuotedWords((Placeholder(name),)) for name in "xy")
     >>> list(missing_in_choices((Choice(((x,), (y,))), Optional((y,)))))
@@ -384,7 +384,7 @@ def with_drawn_words(
     """Return an utterance whose choices between words alone are single pieces.
 
     They are drawn, and not multiplied with all that stands beside them. The alternatives of the
-    whole utterance stay apart, and choices that say more than `most` different things are cut.
+    whole utterance stay apart, and choices with more than `most` different texts are cut.
 
     >>> the, on = (QuotedWords((PlainWords(text),)) for text in ("the", "on"))
     >>> [choice, _] = with_drawn_words((Choice(((the,), (Optional((on,)),))), on), {}, 10)
@@ -411,7 +411,7 @@ def with_drawn_words(
 
 
 def _count(items: Iterable[Item], words: Mapping[str, Collection[str]]) -> int:
-    """Return how many things words alone say, those that are the same counted apart."""
+    """Return the number of texts of words alone, equal ones counted apart."""
     total = 1
     for item in items:
         match item:
@@ -427,7 +427,7 @@ def _count(items: Iterable[Item], words: Mapping[str, Collection[str]]) -> int:
 
 
 def is_of_words(items: Iterable[Item]) -> bool:
-    """Tell whether an utterance is words and categories of words, and nothing else."""
+    """Return whether an utterance is words and categories of words, and nothing else."""
     return all(
         isinstance(item, SaidWords | WordChoice)
         or (
@@ -488,7 +488,7 @@ def _quoted(text: str) -> str:
 
 
 def words_said(items: Iterable[Item]) -> Iterator[SaidWords]:
-    """Yield the categories of words that an utterance says, in order."""
+    """Yield the categories of words that an utterance contains, in order."""
     for item in plain_items(items):
         match item:
             case SaidWords():
@@ -502,13 +502,13 @@ def words_said(items: Iterable[Item]) -> Iterator[SaidWords]:
 def say_words(
     items: Iterable[Item], words: Mapping[str, Collection[str]], most: int
 ) -> tuple[str, ...] | None:
-    """Return all that words alone say; None for more than `most`.
+    """Return all texts of words alone; None for more than `most`.
 
     Of every choice that they have the first ones have all alternatives.
 
     Args:
         items: words, choices of words, and categories of words.
-        words: category -> all that it says.
+        words: category -> all of its texts.
         most: how many are too many.
 
     >>> the, sun = SaidWords("the"), QuotedWords((PlainWords("sun"),))

@@ -1,6 +1,6 @@
 """Library and grammar put together, and kept in the user's cache folder (`run.cache`).
 
-What is kept takes a moment to read, so what reads the files anew is imported when it is needed.
+Cached inputs take a moment to read, so the code that parses files is imported when it is needed.
 """
 
 import os

@@ -5,7 +5,7 @@
 | G012 | unknown category |
 | G015 | a name given to two children, places or parameters |
 | G016 | no such child here: in a body, a guard, `x.det`, `{..}`; or missing in one alternative |
-| G017, G018 | placeholder without a lambda parameter; parameter that the utterance does not say |
+| G017, G018 | placeholder without a lambda parameter; parameter that the utterance lacks |
 | G019 | the body's kind is not the category's |
 | G020 | unknown request or feature, or an unknown value of one, in a guard as well |
 | G021 | unknown attribute in a guard |
@@ -15,15 +15,15 @@
 | G026 | too many alternatives |
 | G033 | `for` without such a class |
 | G035 | words where there is more, or a body where words are alone (also of reading the files) |
-| G036 | a category of words that says too much, or itself |
+| G036 | a category of words that is too large, or contains itself |
 
-The language says of a body:
+Mistakes that the language finds in a body:
 
 | G031, G032 | a placeholder whose type does not follow from the body; one with two types |
 | G034 | a part of the body that cannot be left out, and has to be |
 
 Mistakes inside bodies have the codes of the target language; G001 to G014 and G027 come from
-reading the files. Warnings are of what can be read, yet is hardly what was meant:
+reading the files. Warnings are about texts that can be read, yet are hardly meant so:
 
 | code | warning |
 |---|---|
@@ -141,22 +141,22 @@ WHOLE: frozenset[str] = frozenset()
 
 @dataclass(slots=True)
 class _Checked:
-    """What is known of a template, so that it need not be looked at again.
+    """The results of checking a template, so that it need not be looked at again.
 
     Attributes:
         template: the object that was looked at.
         problems: the mistakes in it.
-        fragments: its body, for each way to say it that compiles; None where another process
+        fragments: its body, for each wording of it that compiles; None where another process
             compiled it.
         names: its category, and those of its children.
         has_gap: whether a placeholder of it may stay open.
         gaps: the children that it asks for a gap, and where.
         units: categories that it derives from without a word.
-        warnings: what is odd in it; None until somebody asks, as for the rest.
-        needed: the categories of the children, for each way to say it.
-        instances: (words, program) for each way to say it, where it has no children.
-        shapes: for each way to say it, what others have that say the same, and its words; none
-            where it calls no function or a guard tells it apart.
+        warnings: its warnings; None until somebody asks, as for the rest.
+        needed: the categories of the children, for each wording.
+        instances: (words, program) for each wording, where it has no children.
+        shapes: for each wording, the key of all templates with the same words, and its words; none
+            where it calls no function or a guard distinguishes it.
         tree: the body parsed; None until somebody asks.
     """
 
@@ -182,7 +182,7 @@ class GrammarChecker:
     """Checks grammars, one after the other where it is kept.
 
     A template that is the object that it was is not looked at again, unless something changed that
-    its text names: a category, a function, a table. `forget` is told what changed in the library.
+    its text names: a category, a function, a table. `forget` drops those of a changed library.
     It can be pickled; the language is to be given to it anew.
 
     Attributes:
@@ -245,9 +245,9 @@ class GrammarChecker:
         return replace(grammar, templates=tuple(map(parsed, grammar.templates)))
 
     def forget(self, is_changed: Callable[[Template], bool]) -> None:
-        """Forget templates whose functions, tables, .. are not what they were.
+        """Forget templates whose functions, tables, .. changed.
 
-        Those with mistakes are forgotten as well: hints name what else there is.
+        Those with mistakes are forgotten as well: hints name alternatives.
         """
         self._known = {
             number: known
@@ -256,7 +256,7 @@ class GrammarChecker:
         }
 
     def _look(self, grammar: Grammar, library: Library) -> list[_Checked]:
-        """Return what is known of each template, once those that are new were looked at."""
+        """Return the results of each template, once those that are new were looked at."""
         last, self.last = self.last, grammar
         names = last.categories.keys() | grammar.categories.keys()
         changed = {n for n in names if last.categories.get(n) != grammar.categories.get(n)}
@@ -278,7 +278,7 @@ class GrammarChecker:
         return checked
 
     def _lost(self, grammar: Grammar) -> dict[Hashable, _Checked]:
-        """Return what is known of templates that are not there any more, and have no problems."""
+        """Return the results of templates that are not there any more, and have no problems."""
         here = set(map(id, grammar.templates))
         return {
             meaning_of(known.template): known
@@ -287,7 +287,7 @@ class GrammarChecker:
         }
 
     def _look_closer(self, known: _Checked, viewer: "_TemplateChecker") -> None:
-        """Find out what only warnings ask for."""
+        """Compute the results that only warnings need."""
         template, plain = known.template, tuple(plain_utterances(known.template.utterance))
         fragments = known.fragments
         if fragments is None:
@@ -351,13 +351,13 @@ def _class_names(grammar: Grammar, library: Library) -> set[str]:
 
 
 def _has_parts(template: Template) -> bool:
-    """Tell whether anything but its own words and placeholders is said."""
+    """Return whether an utterance has more than its own words and placeholders."""
     parts = plain_items(template.utterance)
     return any(isinstance(part, Child | SaidWords | WordChoice) for part in parts)
 
 
 def meaning_of(template: Template) -> Hashable:
-    """Return that of a template on which it depends what is wrong with it, but for its place."""
+    """Return the fields of a template on which its problems depend, but for their places."""
     return (
         template.category,
         template.features,
@@ -370,7 +370,7 @@ def meaning_of(template: Template) -> Hashable:
 
 
 def _moved_to(template: Template, lost: Mapping[Hashable, _Checked]) -> _Checked | None:
-    """Return what is known of a template that has a new place or id; None if it is new."""
+    """Return the results of a template that has a new place or id; None if it is new."""
     known = lost.get(meaning_of(template))
     if known is None:
         return None
@@ -404,7 +404,7 @@ def _unknown_categories(grammar: Grammar, checked: list[_Checked]) -> Iterator[P
 
 
 def _gaps(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem]:
-    """Yield requests for a gap of what never has one; of a category that is a warning.
+    """Yield requests for a gap that never exists; of a category that is a warning.
 
     A grammar serves many skills, and some have nothing to fill.
     """
@@ -425,7 +425,7 @@ def _gaps(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem]:
 
 
 def _span_of_name(template: Template) -> Span | None:
-    """Return where a template says its category."""
+    """Return the place of a template's category in the file."""
     span = template.span
     if span is None:
         return None
@@ -441,7 +441,7 @@ class _TemplateChecker:
         self.unknown_classes = {c.name for c in grammar.classes} - _class_names(grammar, library)
 
     def fragments_of(self, template: Template) -> Fragments:
-        """Return the body, compiled, for each way to say the template."""
+        """Return the body, compiled, for each wording of the template."""
         self.fragments = {}
         for _ in self._problems(template):
             pass
@@ -546,7 +546,7 @@ class _TemplateChecker:
                     yield Problem("G020", message, template.guard_span or template.span, hint)
 
     def _attributes(self, child: Child) -> frozenset[str] | None:
-        """Return what guards may ask of a child; None where that is not known."""
+        """Return the attributes that guards can test; None where they are not known."""
         if child.table:
             table = self.grammar.tables.get(child.table)
             own: frozenset[str] | None = frozenset(table.columns) if table else None
@@ -580,7 +580,7 @@ class _TemplateChecker:
             yield Problem("G019", message, template.body_span)
 
     def _without_parts(self, template: Template) -> Iterator[Problem]:
-        """Compile the body for each choice of optional parts that are not said."""
+        """Compile the body for each choice of absent optional parts."""
         ways = {absent_names(template, items) for items in plain_utterances(template.utterance)}
         reported: set[tuple[str, Span | None]] = set()
         for absent in sorted(ways - {WHOLE}, key=lambda names: (len(names), sorted(names))):
@@ -597,7 +597,7 @@ class _TemplateChecker:
                     reported.add((problem.code, problem.span))
 
     def _with_dollar(self, problem: Problem, template: Template) -> Problem:
-        """Return a problem of a body; where that says x and means $x, with that hint."""
+        """Return a problem of a body, with a hint where it has x for the placeholder $x."""
         span = problem.span
         if span is None or has_lambda(template) or not self.language.bodies.infers_types:
             return problem
@@ -623,7 +623,7 @@ class _TemplateChecker:
 
 
 def is_primitive(template: Template) -> bool:
-    """Tell whether a template has no children but built-in ones and tables."""
+    """Return whether a template has no children but built-in ones and tables."""
     return all(c.table or c.category in BUILT_IN for c in children_of(template.utterance))
 
 
@@ -656,7 +656,7 @@ def _one_of(values: tuple[str, ...]) -> str:
 
 
 def _children(template: Template) -> Iterator[Problem]:
-    """Check that every way to say the template has the children that it speaks of."""
+    """Check that every wording of the template has the children that its body names."""
     everywhere = {child.name for child in children_of(template.utterance)}
     # An optional part may be left out, and what needs it with it; but a function takes all.
     needed = names_in_body(template)
@@ -735,7 +735,7 @@ def _placeholders(template: Template, fragment: Fragment, language: Language) ->
 def _places_twice(template: Template, fragment: Fragment) -> Iterator[Problem]:
     """Yield names of two parameters, and parameters with two places in one utterance.
 
-    One value goes to the program: what is said in the other place would be lost.
+    One value goes to the program: the value in the other place would be lost.
     """
     names = [name for name, _ in fragment.parameters]
     for name in sorted({name for name in names if names.count(name) > 1}):
@@ -814,7 +814,7 @@ def _unproductive(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem
 
 
 def _without_growth(checked: list[_Checked]) -> Iterator[Problem]:
-    """Yield templates that say a child and nothing else, where that comes back to itself."""
+    """Yield templates that have a child and nothing else, where that comes back to itself."""
     edges: dict[str, set[str]] = {}
     units: list[tuple[Template, str]] = []
     for known in checked:
@@ -909,7 +909,7 @@ def _ambiguous(checked: list[_Checked]) -> Iterator[Problem]:
 
 
 def _are_apart(one: Template, other: Template) -> bool:
-    """Tell whether no subset has both templates, as their flags say."""
+    """Return whether no subset has both templates, by their flags."""
     flags, others = dict(one.flags), dict(other.flags)
     only = [name for name, is_in in (*flags.items(), *others.items()) if is_in]
     return bool(only) and not any(in_subset(one, name) and in_subset(other, name) for name in only)
@@ -963,9 +963,9 @@ def _same_words(checked: list[_Checked]) -> Iterator[Problem]:
 def _shapes(
     template: Template, plain: Iterable[tuple[PlainItem, ...]]
 ) -> Iterator[tuple[Hashable, str]]:
-    """Yield for each way to say it what templates have in common that say the same, and its words.
+    """Yield, for each wording, the key of all templates with the same words, and its words.
 
-    None where a guard tells it from others, or where it calls no function by itself.
+    None where a guard distinguishes it from others, or where it calls no function by itself.
     """
     is_guarded = bool(template.guard.joins or template.guard.tests)
     has_children = any(children_of(template.utterance))
@@ -977,7 +977,7 @@ def _shapes(
 
 
 def _shape_of(item: PlainItem) -> Hashable:
-    """Return what two templates have in common that say the same: words, sorts of children."""
+    """Return the key of items that have the same words or the same sort of child."""
     match item:
         case QuotedWords():
             return _spoken_words((item,))
@@ -1016,7 +1016,7 @@ _IN_QUOTES = (
 
 
 def _quoted(template: Template) -> Iterator[Problem]:
-    """Yield quoted words that hold what belongs outside of quotes, or what nobody says."""
+    """Yield quoted words with signs that belong outside of quotes, or with words never in use."""
     seen: set[Span | None] = set()
     for items in plain_utterances(template.utterance):
         for item in items:

@@ -1,7 +1,7 @@
 """The first templates of a library of tools, guessed from names and descriptions.
 
-A tool is said by what its name says ("get the stock price") and by the first sentence of its
-description. What is required follows in phrases ("for the symbol $symbol"), what is optional in
+A tool is asked for by the words of its name ("get the stock price") and by the first sentence of
+its description. Required parameters follow in phrases ("for the symbol $symbol"), optional ones in
 optional parts, a few in each template. All of it is to be edited: every guess has a note.
 """
 
@@ -77,7 +77,7 @@ class ColdStart:
 
     Attributes:
         text: of the template file.
-        notes: what was guessed, and what the templates do not say.
+        notes: the guesses, and the parameters without words in the templates.
         said: the tools that have templates.
         count: how many templates there are.
     """
@@ -93,7 +93,7 @@ def cold_start(library: ToolLibrary, names: Mapping[str, str] = MappingProxyType
 
     Args:
         library: its tools.
-        names: of tools whose own names say little, better ones.
+        names: better names for tools whose own ones are vague.
     """
     writer = _Writer(library, names)
     blocks: list[str] = []
@@ -118,13 +118,13 @@ _RESERVED = frozenset(("true", "false", "null", "if", "const", "python"))
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Something of a call that is said: a parameter, or a field of one.
+    """A part of a call with words of its own: a parameter, or a field of one.
 
     Attributes:
         path: the names that lead to it.
-        field: what the schema says of it.
+        field: its schema.
         name: of its placeholder, or of its child.
-        is_required: whether every sentence says it.
+        is_required: whether every sentence has it.
     """
 
     path: tuple[str, ...]
@@ -141,7 +141,7 @@ class _Part:
 
     @property
     def is_list(self) -> bool:
-        """Tell whether it takes a list; what is said is one item of it."""
+        """Return whether it takes a list; sentences have one item of it."""
         return self.field.type.sort == "array"
 
     @property
@@ -155,24 +155,24 @@ class _Part:
 
     @property
     def is_switch(self) -> bool:
-        """Tell whether it is true or false."""
+        """Return whether it is true or false."""
         return self.switch is not None
 
     @property
     def is_number(self) -> bool:
-        """Tell whether it is a number, as such or as a text."""
+        """Return whether it is a number, as such or as a text."""
         texts = [value_text(value).strip("'") for value in self.type.values]
         is_counted = self.type.sort == "enum" and all(map(str.isdigit, texts))
         return self.type.sort == "number" or is_counted
 
     @property
     def is_child(self) -> bool:
-        """Tell whether its values are a category of their own."""
+        """Return whether its values are a category of their own."""
         is_long = self.type.sort == "enum" and len(self.type.values) > _MOST_CHOICES
         return self.is_switch or is_long
 
     def names(self, *, is_other: bool = False) -> tuple[str, ...]:
-        """Return the names of what is said of it: of a list several items.
+        """Return the names of its values in a sentence: of a list several items.
 
         Args:
             is_other: in the other order, where a list has two; else it has one, of numbers three.
@@ -191,7 +191,7 @@ class _Part:
 
     @property
     def mark(self) -> str:
-        """Return what stands for its value in words."""
+        """Return the mark of its value among the words."""
         return f"${{{self.name}}}"
 
 
@@ -208,7 +208,7 @@ def _is_said(type_: ValueType) -> bool:
 
 
 def _parts_of(tool: Tool) -> tuple[list[_Part], list[tuple[tuple[str, ...], str]]]:
-    """Return what of a tool's parameters is said, and what is not, with the reason."""
+    """Return the parts of a tool's parameters that have words, and the others with the reason."""
     parts: list[_Part] = []
     unsaid: list[tuple[tuple[str, ...], str]] = []
     taken: set[str] = set()
@@ -239,13 +239,13 @@ def _parts_of(tool: Tool) -> tuple[list[_Part], list[tuple[tuple[str, ...], str]
 
 
 def _is_reached(path: tuple[str, ...], given: Field) -> bool:
-    """Tell whether the fields of an object are said: of one inside of another only a few."""
+    """Return whether the fields of an object get words: of one inside of another only a few."""
     must = sum(field.is_required for field in given.type.fields)
     return len(path) == 1 or (len(path) <= _DEEPEST and 0 < must <= _MOST_INSIDE)
 
 
 def _call_text(tool: Tool, parts: Iterable[_Part], *, is_other: bool = False) -> str:
-    """Return the body of a template that says these parts."""
+    """Return the body of a template with these parts."""
     fields: dict[str, Any] = {}
     for part in parts:
         names = part.names(is_other=is_other)
@@ -265,7 +265,7 @@ def _arguments(fields: Mapping[str, Any]) -> tuple[ast.Argument, ...]:
 
 
 def _bundles(optional: Sequence[_Part]) -> list[list[_Part]]:
-    """Return what is optional together: of an object the fields that it must have."""
+    """Return the optional parts in bundles: the required fields of one object stand together."""
     bundles: list[list[_Part]] = []
     for part in optional:
         is_bound = len(part.path) > 1 and part.field.is_required
@@ -283,7 +283,7 @@ def _bundles(optional: Sequence[_Part]) -> list[list[_Part]]:
 
 @dataclass(slots=True)
 class _Wording:
-    """A way to ask for a tool, without what its parameters add.
+    """A way to ask for a tool, without the phrases of its parameters.
 
     Attributes:
         verb: its verb, in the infinitive.
@@ -301,7 +301,7 @@ class _Wording:
 
 
 def label_of(name: str) -> str:
-    """Return what people call a parameter; a name without any word is a value.
+    """Return the usual words for a parameter; a name without any word is a value.
 
     >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "side2", "_")]
     ['user', 'maximum number results', 'file', 'side 2', 'value']
@@ -318,7 +318,7 @@ def label_of(name: str) -> str:
 
 @lru_cache(maxsize=65536)
 def verb_of(word: str) -> str:
-    """Return a verb in the infinitive; "" for what is none.
+    """Return a verb in the infinitive; "" for other words.
 
     >>> [verb_of(word) for word in ("retrieves", "get", "searching", "weather", "looksup")]
     ['retrieve', 'get', 'search', '', '']
@@ -336,11 +336,11 @@ def verb_of(word: str) -> str:
 
 
 def wording_of_name(name: str, prefix: str) -> _Wording | None:
-    """Return what a name says; None where it has no English word.
+    """Return the command in a name; None where it has no English word.
 
     Args:
         name: of the tool.
-        prefix: the first word of all names of its library, which says nothing; or "".
+        prefix: the first word of all names of its library, which has no meaning; or "".
 
     >>> said = wording_of_name("ACTION_SET_ALARM", "")
     >>> said.verb, said.rest
@@ -368,7 +368,7 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
 
 
 def says_no_thing(name: str) -> bool:
-    """Tell whether a name has a verb alone.
+    """Return whether a name has a verb alone.
 
     >>> [says_no_thing(name) for name in ("get", "findAll_1", "get_todo")]
     [True, True, False]
@@ -429,7 +429,7 @@ _SENTENCE = re.compile(r"(?<=[\w)\]'\"][\w)\]'\"])[.!?;:](?=\s|$)|\n|\s[-–—]
 
 
 def first_sentence(description: str) -> list[str]:
-    """Return the words of the first thing that a description says, in lower case.
+    """Return the words of the first clause of a description, in lower case.
 
     >>> first_sentence("This tool retrieves the weather (now). It is fast.")
     ['retrieves', 'the', 'weather']
@@ -444,11 +444,11 @@ def first_sentence(description: str) -> list[str]:
 
 
 def wording_of_description(tool: Tool, parts: Sequence[_Part], verb: str) -> _Wording | None:
-    """Return what the first sentence of a description says; None where it is no English command.
+    """Return the wording of a description's first sentence; None where it is no English command.
 
     Args:
         tool: the tool.
-        parts: what of it may be said.
+        parts: its parts that have words.
         verb: that of its name, for descriptions that are no commands.
     """
     found = first_sentence(tool.description)
@@ -474,14 +474,14 @@ def wording_of_description(tool: Tool, parts: Sequence[_Part], verb: str) -> _Wo
 
 
 def _is_said_of_it(word: str) -> bool:
-    """Tell whether a word may be a verb in the third person: "indicates"."""
+    """Return whether a word may be a verb in the third person: "indicates"."""
     import lemminflect
 
     return word not in lemminflect.getAllLemmas(word, upos="VERB").get("VERB", (word,))
 
 
 def _cut(verb: str, rest: Sequence[str]) -> list[str]:
-    """Return words up to what says how, or begins another sentence.
+    """Return words up to a phrase of manner, or the beginning of another clause.
 
     >>> _cut("mark", "a todo as done using its id".split())
     ['a', 'todo', 'as', 'done']
@@ -501,7 +501,7 @@ def _cut(verb: str, rest: Sequence[str]) -> list[str]:
 
 
 def _is_complement(verb: str, rest: Sequence[str], place: int) -> bool:
-    """Tell whether a word begins what its verb needs to be whole, such as "as done"."""
+    """Return whether a word begins the complement of its verb, such as "as done"."""
     word, after = rest[place], rest[place + 1] if place + 1 < len(rest) else ""
     if word == "not":
         return bool(place) and rest[place - 1] == "as"
@@ -591,7 +591,7 @@ def _pair_of(
 
 
 def _names(noun: Sequence[str], part: _Part) -> bool:
-    """Tell whether a noun phrase is what a part is called."""
+    """Return whether a noun phrase is the label of a part."""
     if "and" in noun or "or" in noun:
         return False
     label = english.singular(label_of(part.path[-1])).split()
@@ -604,7 +604,7 @@ def _names(noun: Sequence[str], part: _Part) -> bool:
 
 
 def _identifies(verb: str, noun: Sequence[str], part: _Part) -> bool:
-    """Tell whether a part is the id of the one thing that a command is about: "delete a note"."""
+    """Return whether a part is the id of the one object of a command: "delete a note"."""
     is_one = noun[0] in words.DETERMINERS and english.number_of(" ".join(noun)) != "pl"
     is_there = verb not in words.MAKING_VERBS | words.SEEKING_VERBS | words.RECKONING_VERBS
     return label_of(part.path[-1]) in ("id", "identifier") and is_one and is_there
@@ -637,7 +637,7 @@ _BARE = (
 
 
 def phrase_of(part: _Part, verb: str) -> str:
-    """Return how a part is said after what asks for a tool: "with a level of $level"."""
+    """Return the phrase of a part after the words for a tool: "with a level of $level"."""
     label, type_, value = label_of(part.path[-1]), part.type, part.mark
     label = english.singular(label) if part.is_list and not part.is_number else label
     is_amount = part.is_number and label in words.NOT_OF_NUMBERS
@@ -655,7 +655,7 @@ def phrase_of(part: _Part, verb: str) -> str:
 
 
 def _of_moment(label: str, value: str) -> str | None:
-    """Return how a date or a time is said whose schema calls it a text."""
+    """Return the phrase of a date or a time whose schema calls it a text."""
     last = label.split()[-1]
     if last in ("date", "day"):
         return _of_type(label, _DATE, value)
@@ -666,9 +666,9 @@ _DATE, _TIME = ValueType("text", ty.DATE), ValueType("text", ty.TIME)
 
 
 def other_phrase(text: str, part: _Part) -> str:
-    """Return another way to say what a phrase says: "with base $base" for "with a base of $base".
+    """Return a phrase in other words: "with base $base" for "with a base of $base".
 
-    What number a unit counts follows from the description.
+    The unit of a number follows from the description.
     """
     label = label_of(part.path[-1])
     if is_id(part) and not text.startswith(("from ", "to ")):
@@ -685,7 +685,7 @@ def other_phrase(text: str, part: _Part) -> str:
 
 
 def is_id(part: _Part) -> bool:
-    """Tell whether a part is a number or a text by which programs know something."""
+    """Return whether a part is the id of something, a number or a text."""
     return words_of(part.path[-1]).split()[-1:] == ["id"] and not part.is_list
 
 
@@ -781,7 +781,7 @@ def _of_end(label: str, value: str) -> str | None:
 
 
 def switch_phrases(label: str) -> tuple[str, str]:
-    """Return how true and false are said of something.
+    """Return the phrases for true and false of a label.
 
     >>> switch_phrases("include comments"), switch_phrases("is private")
     (('with comments', 'without comments'), ('private', 'not private'))
@@ -822,7 +822,7 @@ class _Writer:
         self._values: dict[tuple[tuple[str, str], ...], str] = {}
 
     def tool(self, tool: Tool, place: Place) -> list[str]:
-        """Return the templates of a tool, after a comment; nothing where it cannot be said."""
+        """Return the templates of a tool, after a comment; nothing where it has no words."""
         parts, unsaid = _parts_of(tool)
         for path, why in unsaid:
             self._note(place, path, why, "left out")
@@ -887,7 +887,7 @@ class _Writer:
         self, tool: Tool, wording: _Wording, parts: Sequence[_Part], place: Place, *,
         with_optional: bool,
     ) -> Iterator[str]:  # fmt: skip
-        """Yield the templates of one wording: what is optional comes a few at a time."""
+        """Yield the templates of one wording, with a few optional parts at a time."""
         used: set[str] = set()
         spoken = [p for p in parts if p.name in wording.parts]
         waiting = [p for p in parts if p.is_required and p.name not in wording.parts]
@@ -921,7 +921,7 @@ class _Writer:
     def _by_frames(
         self, tool: Tool, wording: _Wording, spoken: Sequence[_Part], waiting: Sequence[_Part]
     ) -> Iterator[str]:
-        """Yield the templates of what everyday English says instead, without what is optional."""
+        """Yield templates with everyday English commands for a wording, without optional parts."""
         used: set[str] = set()
         after = _in_a_row([self._said(part, wording, used) for part in waiting])
         tokens = " ".join([wording.verb, *wording.rest, *after]).split()
@@ -978,7 +978,7 @@ class _Writer:
         self, tool: Tool, category: str, verbs: Sequence[str], items: Sequence[str],
         said: Sequence[_Part], *, is_other: bool,
     ) -> str:  # fmt: skip
-        """Return a template; "" where a tool is said so already."""
+        """Return a template; "" where a tool has the same utterance already."""
         body = _call_text(tool, said, is_other=is_other)
         shown = (self._item(text, said, is_other=is_other) for text in items)
         utterance = " ".join([_choice(verbs), *shown])
@@ -991,7 +991,7 @@ class _Writer:
         return line if len(line) <= 110 else f"{category} := {utterance}\n  -> {body};"
 
     def _fits(self, tool: Tool, said: Sequence[_Part], optional: Sequence[Sequence[_Part]]) -> bool:
-        """Tell whether a body is well-typed, whatever of the optional bundles is absent."""
+        """Return whether a body is well-typed, whichever of the optional bundles are absent."""
         whole = [*said, *(part for bundle in optional for part in bundle)]
         holes = {part.name: "value" for part in whole if part.is_child}
         body = _call_text(tool, whole)
@@ -1005,12 +1005,12 @@ class _Writer:
         return True
 
     def _said(self, part: _Part, wording: _Wording, used: set[str]) -> str:
-        """Return how a part is said; in other words where these were used before.
+        """Return the phrase of a part; in other words where these were used before.
 
         Args:
             part: the part.
             wording: of the tool.
-            used: what stood before a value in this sentence; what is said is added.
+            used: the words before other values of this sentence; those of this phrase are added.
         """
         if part.is_switch:
             return " / ".join(switch_phrases(label_of(part.path[-1])))
@@ -1082,7 +1082,7 @@ class _Writer:
 
 
 def _openings(wording: _Wording, *, is_first: bool) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the categories of a wording's templates, with what each begins with."""
+    """Yield the categories of a wording's templates, with the words that each begins with."""
     verb, rest = wording.verb, wording.rest
     yield "VP", words.SYNONYMS.get(verb, (verb,))
     if not is_first or not rest:
@@ -1104,8 +1104,8 @@ def _values_first(wording: _Wording, parts: Sequence[_Part], spoken: Sequence[_P
 
     Args:
         wording: such as "find the recipes".
-        parts: what it does not say, of which some may be missing.
-        spoken: what it says; what has an id is told by it: "the dashboard with id $id".
+        parts: the parts that it lacks, of which some may be missing.
+        spoken: the parts that it has; an id is marked as such: "the dashboard with id $id".
     """
     first = _Wording(wording.verb, list(wording.rest), wording.origin, set(wording.parts))
     for part in spoken:
@@ -1140,7 +1140,7 @@ def _values_first(wording: _Wording, parts: Sequence[_Part], spoken: Sequence[_P
 
 
 def _moved_value(parts: Sequence[_Part]) -> tuple[_Part, ...]:
-    """Return a number, and from what to what it is converted; nothing where they are not three."""
+    """Return a number and the two units of its conversion; nothing where they are not three."""
     numbers = [part for part in parts if part.is_number and not part.is_list]
     sides = {phrase_of(p, "").split()[0]: p for p in parts if not p.is_number and not p.is_switch}
     is_whole = len(numbers) == 1 and {"from", "to"} <= sides.keys()
@@ -1171,7 +1171,7 @@ def _merge_object(wording: _Wording, parts: Sequence[_Part]) -> None:
 
 
 def _merge_numbered(wording: _Wording, parts: Sequence[_Part]) -> None:
-    """Say what has numbers for names in one phrase: "with sides $side1, $side2 and $side3"."""
+    """Put numbered parts into one phrase: "with sides $side1, $side2 and $side3"."""
     waiting = [p for p in parts if p.is_required and p.name not in wording.parts]
     waiting = [p for p in waiting if p.is_number or label_of(p.path[-1])[-1].isdigit()]
     stems = {label_of(part.path[-1])[:-1].strip() for part in waiting}
@@ -1195,7 +1195,7 @@ def _merge_numbered(wording: _Wording, parts: Sequence[_Part]) -> None:
 
 
 def _says_little(wording: _Wording) -> bool:
-    """Tell whether a name would have people say "process the data"."""
+    """Return whether a name has vague words alone: "process the data"."""
     thing = [word for word in wording.rest if word not in words.DETERMINERS]
     return all(word in words.SAYING_LITTLE for word in (wording.verb, *thing))
 

@@ -68,7 +68,7 @@ def derive(
 
 
 def _singular(category: Category, template: Template) -> Template | None:
-    """Return a template for one of those that a template speaks of, None if it says no plural."""
+    """Return a template in the singular for a plural one; None if its words are no plural."""
     features = dict(template.features)
     if template.python is not None or features.get("form", "np") != "np":
         return None
@@ -101,7 +101,7 @@ def _singular(category: Category, template: Template) -> Template | None:
 
 
 def _words(items: Iterable[PlainItem]) -> str | None:
-    """Return what words and placeholders say, None if there is more."""
+    """Return the text of words and placeholders, None if there is more."""
     said: list[str] = []
     for item in items:
         if not isinstance(item, QuotedWords):
@@ -146,7 +146,7 @@ def _one_of(words: str, *, is_plural: bool) -> str | None:
 
 
 def _has_clause(texts: Iterable[str]) -> bool:
-    """Tell whether something is said in a clause: "the song i played"; no more is put after it."""
+    """Return whether a text has a clause: "the song i played"; no more is put after it."""
     return any((_WHO_DOES | _RELATIVES).intersection(text.split()) for text in texts)
 
 
@@ -179,7 +179,7 @@ def _names(
     """Yield a template for each query whose result is called by a name, and for the words of it.
 
     A name alone stands for one query of the library: where several have things of its type, for
-    one that is told the name, or else the first.
+    one that takes the name as an input, or else the first.
     """
     places = _places(library, templates)
     nouns = {
@@ -223,7 +223,7 @@ def _names(
 
 
 def _with_noun(noun: str) -> str:
-    """Return how a name is said with what it is of.
+    """Return the words of a name with its noun.
 
     >>> _with_noun("movie"), _with_noun("slack channel"), _with_noun("dog breed")
     ('the movie $x', 'the $x channel', 'a $x')
@@ -235,7 +235,7 @@ def _with_noun(noun: str) -> str:
 
 
 def _is_in_names(noun: str, library: SkillLibrary, type_: str) -> bool:
-    """Tell whether names of a type say what they are of: "the front door", "a post on cats"."""
+    """Return whether names of a type have its noun: "the front door", "a post on cats"."""
     listed = library.value_lists.get(type_.removeprefix("Entity(").removesuffix(")"))
     words = {word for value in (listed.values if listed else ()) for word in value.split()}
     return bool(words & {noun.split()[-1], "the", "my"})
@@ -265,7 +265,7 @@ def _named_of(library: SkillLibrary, signature: Signature) -> tuple[Signature, P
 
 
 def _places(library: SkillLibrary, templates: Sequence[Template]) -> dict[str, list[str]]:
-    """Return class -> how its templates mostly say where its things are: "on dropbox"."""
+    """Return class -> the usual phrases for the place of its things: "on dropbox"."""
     counts: dict[str, Counter[str]] = {}
     spoken = {name: known.phrase for name, known in library.classes.items()}
     for template in templates:

@@ -1,7 +1,7 @@
 """Lays out template files, and writes them shorter: `genie-dp grammar format`.
 
 Statements are laid out one by one; comments stay where they are, and a statement that holds one is
-left as it is written. Neither changes what a file says.
+left as it is written. Neither changes the meaning of a file.
 """
 
 import difflib
@@ -194,11 +194,11 @@ Edit = tuple[int, int, str]
 def shorten(
     text: str, language: Language, library: Library, grammar: Grammar, *, file: str = "<templates>"
 ) -> str:
-    """Return the text of a template file without what the library says anyway.
+    """Return the text of a template file without the parts that follow from the library.
 
     Placeholders lose the lambda that repeats their types, and functions the class that most bodies
-    of the file name; it is named once, before the first template. What would not mean the same
-    stays. `grammar` declares the categories.
+    of the file name; it is named once, before the first template. Parts whose loss would change the
+    meaning stay. `grammar` declares the categories.
 
     Raises:
         GenieError: the mistakes in statements that cannot be read.
@@ -226,7 +226,7 @@ def shorten(
 
 
 def _for_class(source: TemplateSource, class_name: str) -> Edit:
-    """Return what names the class: before the first template, and the comment above it."""
+    """Return the edit that names the class: before the first template, and the comment above it."""
     before = first = 0
     for place in statements(source):
         first = place.start
@@ -263,7 +263,7 @@ def _apply(text: str, edits: Sequence[Edit]) -> str:
 
 @dataclass(slots=True)
 class FormatResult(Result):
-    """What was laid out.
+    """The outcome of laying out files.
 
     Attributes:
         changed: the files whose text is another now, or would be, with the text before and after.
@@ -363,7 +363,7 @@ class Format(Stage):
 def shortener(
     language: Language, library: Library, grammar: Sequence[Path] = ()
 ) -> Callable[[str, str], str]:
-    """Return what makes the text of a file shorter; `grammar` is as in `load_inputs`.
+    """Return a function that shortens the text of a file; `grammar` is as in `load_inputs`.
 
     It raises G033 where most bodies of a file name a class that the library lacks.
     """

@@ -1,4 +1,4 @@
-"""A grammar: everything that a set of template files says, read and put together."""
+"""A grammar: the content of a set of template files, read and put together."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -73,7 +73,7 @@ class Grammar:
         files: every file that was read: templates, tables, Python.
         classes: those that files name once, `for @com.gmail;`.
         word_templates: of the categories of words, in the order of the files.
-        words: category of words -> all that it says.
+        words: category of words -> all of its texts.
     """
 
     categories: Mapping[str, Category] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Grammar:
 def words_of(
     templates: Iterable[WordTemplate],
 ) -> tuple[dict[str, tuple[str, ...]], list[Problem]]:
-    """Return all that categories of words say, and what is wrong with them."""
+    """Return all texts of categories of words, and the problems of these."""
     by_category: dict[str, list[WordTemplate]] = {}
     for template in templates:
         by_category.setdefault(template.category, []).append(template)
@@ -166,7 +166,7 @@ def only_of(grammar: Grammar, functions: Collection[str], library: Library) -> G
 
 
 def in_subset(template: Template, name: str) -> bool:
-    """Tell whether the flags of a template let it into a subset."""
+    """Return whether the flags of a template let it into a subset."""
     flags = dict(template.flags)
     if name in flags:
         return flags[name]
@@ -195,7 +195,7 @@ def compile_body(
 ) -> Fragment:
     """Return the compiled body of a template that is no call of a Python function.
 
-    `absent` are the children and placeholders of optional parts that are not said.
+    `absent` are the children and placeholders of absent optional parts.
 
     Raises:
         GenieError: the language's mistakes, with places in the template's file.
@@ -238,7 +238,7 @@ def place_in_file(problem: Problem, template: Template) -> Problem:
 
 
 def has_lambda(template: Template) -> bool:
-    """Tell whether the body of a template gives types to its placeholders."""
+    """Return whether the body of a template gives types to its placeholders."""
     return _LAMBDA.match(template.body_text) is not None
 
 
@@ -256,7 +256,7 @@ def names_in_body(template: Template) -> frozenset[str]:
 
 
 def absent_names(template: Template, items: Iterable[Item]) -> frozenset[str]:
-    """Return the names that the body uses and one way to say the template leaves out."""
+    """Return the names that the body uses and one wording of the template leaves out."""
     needed = names_of(template.utterance) & names_in_body(template)
     return needed - names_of(items)
 
@@ -278,18 +278,18 @@ def functions_in_bodies(grammar: Grammar) -> frozenset[str]:
 
 
 def functions_of(template: Template) -> frozenset[str]:
-    """Return what may be a function in the body of a template, with its class."""
+    """Return the possible functions in the body of a template, with their class."""
     return _functions_in(template.body_text, template.class_name)
 
 
 @lru_cache(maxsize=20_000)
 def _functions_in(body: str, class_name: str) -> frozenset[str]:
-    """Return what may be a function in a text; templates are asked again and again."""
+    """Return the possible functions in a text, cached: templates are asked again and again."""
     return frozenset(_named_in(body, class_name))
 
 
 def inputs_in_bodies(grammar: Grammar) -> frozenset[tuple[str, str]]:
-    """Return (function, name) of what some body gives a value beside that function.
+    """Return (function, name) of each name that some body gives a value beside that function.
 
     Other names with a value, such as attributes of a device, are among them. `$?` is no value.
 
@@ -311,7 +311,7 @@ _GIVEN = re.compile(r"([^\W\d]\w*)\s*=(?![=~>]|\s*\$\?)")
 
 
 def named_functions(template: Template) -> Iterator[str]:
-    """Yield what may be a function in a body, with its class, in the order of the text.
+    """Yield the possible functions in a body, with their class, in the order of the text.
 
     After `for @com.gmail;` any name before a bracket may be one.
 

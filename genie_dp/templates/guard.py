@@ -85,7 +85,7 @@ class GuardTest:
     __test__ = False  # pytest would otherwise take the class for a test case
 
     def evaluate(self, lookup: Lookup) -> bool:
-        """Tell whether the condition holds; `lookup(child, attribute)` gives the values."""
+        """Return whether the condition holds; `lookup(child, attribute)` gives the values."""
         return bool(_evaluate(self.expression, lookup))
 
 
@@ -398,7 +398,7 @@ def _evaluate(expression: Expression, lookup: Lookup) -> object:
 
 
 def compare(operator: str, left: object, right: object) -> bool:
-    """Tell whether `left operator right` holds, for ==, !=, in and not in.
+    """Return whether `left operator right` holds, for ==, !=, in and not in.
 
     >>> compare("not in", "a", ("a", "b"))
     False

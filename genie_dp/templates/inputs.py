@@ -1,4 +1,4 @@
-"""What most stages read first: a language, its library, and the files of templates.
+"""The inputs that most stages read first: a language, its library, and template files.
 
 A library is kept in the user's cache folder (`run.cache`), so reading it again takes a moment.
 """
@@ -53,7 +53,7 @@ class Inputs:
     def subsets(self) -> tuple[str, ...]:
         """Return the subsets whose templates read sentences; none for those of training.
 
-        A grammar of questions (`answers.genie`) reads them as what they ask for.
+        A grammar of questions (`answers.genie`) reads them as requests for their answers.
         """
         return (ANSWERS,) if any(Path(x).stem == ANSWERS for x in self.sources) else ()
 
@@ -90,7 +90,7 @@ def load_library(
 
 
 def keep_library(library: Library, skills: Sequence[Path], *, skip_broken: bool) -> None:
-    """Keep what was read of these folders for the next process."""
+    """Cache the library of these folders for the next process."""
     place = _place_of_library(library.language, skills, skip_broken)
     place.keep(library, library.sources)
 
@@ -107,7 +107,7 @@ def library_from(
 
     Args:
         given: a library, or folders of skills, a file of declarations, or "shipped".
-        language: of the programs; None for what the source is.
+        language: of the programs; None for that of the source.
         skip_broken: leave skills with mistakes out; `skipped` of the library names them.
 
     Raises:

@@ -90,7 +90,7 @@ class ParseFile(Protocol):
 
 @lru_cache(maxsize=256)
 def parse_once(text: str, *, file: str, prefix: str) -> tuple[TemplateFile, Sequence[Problem]]:
-    """Return what `parse_file` does; who edits one file of many has the others at hand."""
+    """Return the cached result of `parse_file`, so that editing one file reads only that one."""
     parsed, problems = parse_file(text, file=file, prefix=prefix)
     return parsed, tuple(problems)
 
@@ -143,7 +143,7 @@ def read_grammar(
     extra: Iterable[ConvertedTemplate] = (),
     reading: GrammarSources | None = None,
 ) -> tuple[Grammar, list[Problem]]:
-    """Return what can be read of these files, and the mistakes in the rest.
+    """Return the readable statements of these files, and the mistakes in the rest.
 
     With a `library` categories of names hold those of its results (derived.py).
     """
@@ -402,7 +402,7 @@ def _end_of(span: Span | None) -> Span | None:
 
 
 def _form_of(primitive: ConvertedTemplate) -> tuple[tuple[str, str], ...]:
-    """Return the form where a real data set calls a phrase what it is not.
+    """Return the true form of a phrase that a real data set labels wrongly.
 
     "whether the lights are on" and "get my status" stand among its noun phrases, "is this song
     live" among the commands.

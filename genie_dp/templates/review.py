@@ -1,4 +1,4 @@
-"""Notes on what was guessed, changed or left out where templates were made of something else."""
+"""Notes on guesses, changes and omissions where templates were made of something else."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,13 +8,13 @@ from genie_dp.located import Place
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a person should look at.
+    """A point for a person to review.
 
     Attributes:
         path: where it stands in the source, such as "tools.3.parameters.level" or "intents.yaml:7".
         text: a sentence.
-        sort: "guess", what was made up; "left out", what is not there; "changed", what is said in
-            another way; "not checked", what calls need not obey.
+        sort: "guess", which was made up; "left out", which is not there; "changed", which is put
+            in other words; "not checked", which calls need not obey.
     """
 
     path: str

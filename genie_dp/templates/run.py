@@ -47,14 +47,14 @@ some (`augment.values.without_listed`)."""
 
 @dataclass(slots=True)
 class CheckResult(Result):
-    """What is wrong or odd in skills and templates.
+    """Mistakes and oddities of skills and templates.
 
     Attributes:
         problems: mistakes and warnings, in the order in which they are shown.
         sources: file -> its text, to show them in.
-        looked_at: what was read, such as "19 skills".
+        looked_at: the counts of items that were read, such as "19 skills".
         lists: lines about lists of values that serve parameters without values of their own.
-        inputs: what was read, put together.
+        inputs: the library and grammar that were read, put together.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -65,16 +65,16 @@ class CheckResult(Result):
 
     @property
     def mistakes(self) -> tuple[Problem, ...]:
-        """Return what keeps skills and templates from being used."""
+        """Return the errors, which keep skills and templates from being used."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return what is missing or odd."""
+        """Return the warnings about missing or odd items."""
         return tuple(problem for problem in self.problems if problem.severity != "error")
 
     def lines(self) -> Iterator[str]:
-        """Yield which lists serve which parameters; then what was looked at, with the counts."""
+        """Yield which lists serve which parameters; then the counts of items and problems."""
         yield from self.lists
         mistakes, warnings = len(self.mistakes), len(self.warnings)
         counts = f"{_count_of(mistakes, 'error')}, {_count_of(warnings, 'warning')}"
@@ -110,12 +110,12 @@ def run(
 class Checker:
     """Reads and checks skills and templates, again and again where it is kept.
 
-    What is as before is not read again, and not looked at again: a template that changed costs
-    what it costs. `recall` gives one that knows what the last process knew.
+    Unchanged files are not read or checked again: a changed template costs only its own check.
+    `recall` returns one that has the results of the last process.
 
     Attributes:
         extra: template files that are read with the grammar, though nothing imports them.
-        place: the file of the cache for what is known; None where nothing is kept.
+        place: the file of the cache for results; None where nothing is kept.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Checker:
     def recall(
         cls, language: Language, skills: Sequence[Path] = (), grammar: Sequence[Path] = ()
     ) -> "Checker":
-        """Return a checker that knows what was kept of these files, if anything was.
+        """Return a checker with the cached results for these files, if there are any.
 
         Raises:
             GenieError: there is no such grammar (R021).
@@ -167,7 +167,7 @@ class Checker:
         return checker
 
     def keep(self) -> None:
-        """Keep what is known for the next process, where it is more than what was kept.
+        """Cache the results for the next process, where there are new ones.
 
         Python functions do not travel.
         """
@@ -300,7 +300,7 @@ class Checker:
         return library
 
     def _take(self, library: Library) -> None:
-        """Forget what is not so any more with this library."""
+        """Forget results that a new library makes false."""
         last, self._library = self._library, library
         if isinstance(library, SkillLibrary):
             if not isinstance(last, SkillLibrary) or last.classes is not library.classes:
@@ -310,14 +310,14 @@ class Checker:
             self._templates.forget(lambda _: True)
 
     def _note(self, sources: Mapping[str, str], *, warnings: bool = False) -> None:
-        """Note what was read, and whether warnings were looked for."""
+        """Note the texts that were read, and whether warnings were looked for."""
         is_known = self._known == sources and self._knows_warnings >= warnings
         self._is_kept &= is_known
         self._knows_warnings = warnings or (self._knows_warnings and is_known)
         self._known = dict(sources)
 
     def _forget_callers(self, last: Library | None, library: SkillLibrary) -> None:
-        """Forget templates and sentences that call what changed in the skills."""
+        """Forget templates and sentences that call changed functions of the skills."""
         changed = _changed_classes(last, library) if isinstance(last, SkillLibrary) else None
         if changed is None:
             self._templates.forget(lambda _: True)
@@ -334,7 +334,7 @@ class Checker:
     def _find_gaps(
         self, library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
     ) -> None:
-        """Note what skills lack; values that shipped lists have are not missing."""
+        """Note the gaps of skills; values that shipped lists have are not missing."""
         templated = functions_in_bodies(grammar)
         given = None if grammar.functions else inputs_in_bodies(grammar)  # Python may give any
         said = templated, given
@@ -347,7 +347,7 @@ class Checker:
 
 
 def _changed_classes(last: SkillLibrary, library: SkillLibrary) -> frozenset[str] | None:
-    """Return the classes whose functions changed; None where that cannot be told of some."""
+    """Return the classes whose functions changed; None where that may be so of any."""
     parents = [
         {name: kind.parents for name, kind in each.entity_types.items()} for each in (last, library)
     ]
@@ -358,7 +358,7 @@ def _changed_classes(last: SkillLibrary, library: SkillLibrary) -> frozenset[str
 
 
 def _calls_of(library: SkillLibrary, class_name: str) -> object:
-    """Return what programs depend on that call functions of a class; phrases do not count."""
+    """Return the data of a class on which programs that call it depend; phrases do not count."""
     skill_class = library.classes.get(class_name)
     if skill_class is None:
         return None
@@ -369,7 +369,7 @@ def _calls_of(library: SkillLibrary, class_name: str) -> object:
 
 
 def _is_gap_of_shipped(problem: Problem) -> bool:
-    """Tell whether a shipped template wants what own skills have not: that is as it should be."""
+    """Return whether a problem is a shipped category that own skills do not fill, as is normal."""
     shipped = data_folder("grammars")
     is_there = problem.span is not None and Path(problem.span.file).is_relative_to(shipped)
     return problem.code in _UNUSED and is_there
@@ -419,9 +419,9 @@ def _without_echoes(
 
 
 def _without_echoes_of_classes(found: list[Problem], others: list[Problem]) -> list[Problem]:
-    """Return what was found, but for functions unsaid since a `for` beside them names no class.
+    """Return problems, but for functions without words since a `for` beside them is wrong.
 
-    The templates after it are theirs (G033 says so).
+    The templates after it are theirs (G033 reports that).
     """
     misnamed = {_folder(problem) for problem in others if problem.code == "G033"}
     return [p for p in found if p.code not in _UNSAID or _folder(p) not in misnamed]

@@ -99,7 +99,7 @@ class TemplateSource:
 
 @dataclass(frozen=True, slots=True)
 class StatementPlace:
-    """Where a statement stands, without its `;`, and what is wrong with its end."""
+    """The place of a statement, without its `;`, and the problem at its end, if any."""
 
     start: int
     end: int
@@ -408,7 +408,7 @@ def parse_file(
 
 @dataclass(frozen=True, slots=True)
 class _ReadStatement:
-    """A statement as it was read: what it says, or what is wrong with it; and where it begins.
+    """A statement as it was read: its tree, or its problems; and its beginning.
 
     Attributes:
         class_name: the class that the statements before it name.
@@ -451,7 +451,7 @@ class FileParser:
     def parse_file(
         self, text: str, *, file: str = "<templates>", prefix: str = ""
     ) -> tuple[TemplateFile, list[Problem]]:
-        """Return what the function `parse_file` does."""
+        """Return the result of the function `parse_file`, with unchanged statements reused."""
         known = self.known.get((file, prefix))
         if known is None or known.text != text:
             before = known.statements if known else {}
@@ -463,7 +463,7 @@ class FileParser:
     def _read(
         self, source: TemplateSource, prefix: str, before: dict[str, list[_ReadStatement]]
     ) -> _ReadFile:
-        """Read a file; what is in it as before is taken out of `before`."""
+        """Read a file; its unchanged statements are taken out of `before`."""
         reader = _StatementReader(source)
         now: dict[str, list[_ReadStatement]] = {}
         counts: dict[str, int] = {}

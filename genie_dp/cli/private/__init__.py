@@ -1,4 +1,4 @@
-"""`genie-dp private`: what may be learned from private rows, within a budget."""
+"""`genie-dp private`: learning from private rows, within a budget."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""`genie-dp private budget`: set the budget of private rows, show what was spent, ask what fits."""
+"""`genie-dp private budget`: set the budget of private rows, show spends, ask whether more fits."""
 
 from collections.abc import Mapping
 from pathlib import Path

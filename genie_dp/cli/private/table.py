@@ -1,4 +1,4 @@
-"""`genie-dp private table`: what private rows are like, as metadata, released once with noise."""
+"""`genie-dp private table`: properties of private rows, as metadata, released once with noise."""
 
 import json
 from collections.abc import Mapping
