@@ -1,1 +1,1 @@
-"""Attacks on trained models: what they really leak, beside what is claimed of them."""
+"""Attacks on trained models: their actual leakage, beside the guarantee claimed for them."""

@@ -1,12 +1,12 @@
 """Canaries: invented secrets that are put into a training text, and the space they come from.
 
 With a coin, each is put in or left out, once, and an attack guesses which (Steinke, Nasr and
-Jagielski 2023). Few things tell a model's rows apart as well as words that are rare: so words may
-be those of public rows, which the model has in its vocabulary.
+Jagielski 2023). Few things distinguish a model's rows as well as rare words: so words may be those
+of public rows, which the model has in its vocabulary.
 
 Carlini et al., "The Secret Sharer" (2019), section 4; ten of them, 20 times each, in "Provably
-Confidential Language Modelling" (2022), section 5.1. Here each comes once unless told: what is
-claimed of 20 copies together is next to nothing (`claims.Claim.of_copies`).
+Confidential Language Modelling" (2022), section 5.1. Here each comes once by default: a claim about
+20 copies together is next to nothing (`claims.Claim.of_copies`).
 """
 
 import json
@@ -131,13 +131,13 @@ class CanaryTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Canaries:
-    """What was put into a training text.
+    """The canaries that were put into a training text.
 
     Attributes:
         template: they are all of it.
         numbers: of the candidates that were chosen, none twice.
         repeats: how often each was put in.
-        program: what rows of them say as a program, None for none.
+        program: the program of their rows, None for none.
         fields: further fields of their rows; `{number}` in them is the number of a canary.
         seed: they were drawn with.
         coins: whether each was put in; None where all were.
@@ -266,7 +266,7 @@ class CanaryResult(Result):
 
     Attributes:
         output: the rows with the canaries among them.
-        record: what they are, for an audit.
+        record: their description, for an audit.
         canaries: the same.
     """
 
@@ -275,7 +275,7 @@ class CanaryResult(Result):
     canaries: Canaries = field(repr=False)
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield messages for the user."""
         count = len(self.canaries.numbers)
         rows = len(self.canaries.placed) * self.canaries.repeats
         yield f"{rows:,} rows of {count:,} canaries -> {self.output}, {self.record}"

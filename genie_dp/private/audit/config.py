@@ -104,7 +104,7 @@ class Audit(Stage):
     genie-dp private audit --release rows.jsonl --members in.jsonl --others out.jsonl -o audit.json
 
     Attributes:
-        open_model: returns what tells how likely rows are under the model of a folder
+        open_model: opens the model of a folder, as a scorer of the likelihood of rows
             (`models.open_scorer`).
     """
 
@@ -170,12 +170,12 @@ class Audit(Stage):
         return *model, *self.references, *shadows, *unprotected
 
     def exit_code_for(self, result: Any) -> int:
-        """Refuse a claim that is refuted (N060); tell an audit that has no verdict."""
+        """Refuse a claim that is refuted (N060); report an audit without a verdict."""
         result.check()
         return INCONCLUSIVE if result.verdict == "inconclusive" else 0
 
     def conflict(self, target: str | None = None) -> str | None:
-        """Return what is missing beside what is there, by the names of the command's options."""
+        """Return the message about missing or extra options, by the command's option names."""
         samples = self.config.samples
         attacks_rows = self.members is not None
         of_model = (

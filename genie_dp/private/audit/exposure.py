@@ -1,6 +1,6 @@
 """Exposure of canaries: by their exact rank among all candidates, and by extrapolation.
 
-Carlini et al., "The Secret Sharer" (2019), section 4: exposure = log2 |R| - log2 rank. A rank says
+Carlini et al., "The Secret Sharer" (2019), section 4: exposure = log2 |R| - log2 rank. A rank shows
 nothing beyond log2 |R|; the extrapolation (section 4.3) fits a skew-normal distribution to the
 log-perplexities of some candidates and takes its tail: exposure = -log2 Pr[X <= the canary's].
 
@@ -56,7 +56,7 @@ class Exposure:
 
     @property
     def last_rank(self) -> float:
-        """Return the rank behind all that are as likely: what a bound may count on."""
+        """Return the rank behind all candidates that are as likely: the one a bound may rely on."""
         return self.rank + self.ties / 2
 
     @property
@@ -138,7 +138,7 @@ def measure_exposures(
 def describe_exposures(
     exposures: Sequence[Exposure], fit: LossDistribution, *, seed: int = 0, level: float = LEVEL
 ) -> dict[str, Any]:
-    """Return what is told of canaries: highest (the paper's figure 3) and mean, with intervals."""
+    """Return the figures of canaries: highest (the paper's figure 3) and mean, with intervals."""
     bits = np.array([exposure.bits for exposure in exposures])
     extrapolated = np.array([exposure.extrapolated for exposure in exposures])
     return {
@@ -168,7 +168,8 @@ def bound_by_ranks(
 ) -> float:
     """Return the least epsilon, for all copies of a canary together, that ranks prove.
 
-    Without the canary its rank is uniform over what the others left, since it was drawn so: the
+    Without the canary its rank is uniform over the ranks that the others left, since it was drawn
+    so: the
     chance of one of the k first is at most k / (size - others), if of those that are as likely the
     last rank counts. So epsilon is at least ln((TPR - delta) / that), with the lower bound of
     Clopper and Pearson for TPR.
@@ -192,7 +193,7 @@ def bound_by_ranks(
 
 
 def most_by_ranks(count: int, size: int, delta: float, *, alpha: float = 1 - LEVEL) -> float:
-    """Return what `group_bound` says where canaries have the first ranks: none proves more.
+    """Return the `group_bound` of canaries that have the first ranks: none proves more.
 
     >>> round(most_by_ranks(10, 10**6, 0.0), 2)
     11.03
@@ -343,10 +344,10 @@ def candidate_losses(
         work: a file where the blocks done so far lie; an interrupted run goes on from it.
         batch: states in memory at a time, on each level of the tree.
         with_end: whether END counts.
-        listen: is told candidates done, and all.
+        listen: is called with the numbers of candidates done, and of all.
 
     Raises:
-        GenieError: a candidate is longer than what the model reads (N053), or there are too many of
+        GenieError: a candidate is longer than the model's context (N053), or there are too many of
             them (N051).
     """
     canaries.template.check_ranked()

@@ -1,8 +1,8 @@
-"""Extraction: what a model writes by itself that stands word by word in its training text.
+"""Extraction: samples of a model that stand word by word in its training text.
 
 Carlini et al., "Extracting Training Data from Large Language Models" (2021): samples, and which of
-them are training text. Every run of n words of the training text is known by a hash of 8 bytes;
-what has such a hash is compared word by word.
+them are training text. Every run of n words of the training text is known by a hash of 8 bytes; a
+run with such a hash is compared word by word.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -104,7 +104,7 @@ def _count_common(text: Words, start: int, row: Words, place: int) -> int:
 
 @dataclass(slots=True)
 class Extraction:
-    """What was found in samples so far.
+    """The training text found in samples so far.
 
     Attributes:
         pieces: for each sample with one, its piece.
@@ -118,11 +118,11 @@ class Extraction:
 
 
 def find_copies(samples: Iterable[Words], text: TrainingText, *, keep: int = 0) -> Extraction:
-    """Return what samples have of a training text.
+    """Return the pieces of a training text found in samples.
 
     Args:
         samples: words of each.
-        text: what the model was trained on.
+        text: the training text of the model.
         keep: how many of the pieces to keep as text, the longest ones, none twice.
     """
     copies = Extraction()
@@ -141,13 +141,13 @@ def find_copies(samples: Iterable[Words], text: TrainingText, *, keep: int = 0) 
 def describe_extraction(
     copies: Extraction, text: TrainingText, others: Sequence[Words] = (), *, level: float = LEVEL
 ) -> dict[str, Any]:
-    """Return the figures of what was extracted, for JSON.
+    """Return the figures of the extracted text, for JSON.
 
     Args:
         copies: in the samples.
         text: the training text.
-        others: rows that were not trained on; how many of them have such pieces is what language
-            alone explains.
+        others: rows that were not trained on; the number of them with such pieces is due to
+            language alone.
         level: of the intervals.
     """
     figures: dict[str, Any] = {

@@ -57,7 +57,7 @@ def read_rows(path: Path, language: str, *, private_only: bool = False) -> list[
         private_only: whether rows that are marked public are left out.
 
     Raises:
-        GenieError: those of `PrivateSource.open`, told without text.
+        GenieError: those of `PrivateSource.open`, without text.
     """
     if ".txt" in path.suffixes[-2:]:
         # What is no UTF-8 is replaced: a message about it would show the line.
@@ -88,10 +88,10 @@ def _bytes(path: Path) -> bytes:
 def sides_of(
     members: Sequence[PrivateRow], others: Sequence[PrivateRow], *, with_programs: bool = False
 ) -> Sides:
-    """Return rows that can be told apart.
+    """Return distinguishable rows.
 
-    A row that comes several times is left out: guarantees are for one of it, and what is said often
-    is likelier, so that neither side may keep more of it. So is a row that is on both sides.
+    A row that comes several times is left out: guarantees are for one of it, and frequent sentences
+    are likelier, so that neither side may keep more of it. So is a row that is on both sides.
 
     Args:
         members: rows that were trained on.
@@ -135,7 +135,7 @@ RATES = (0.1, 0.01, 0.001)
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What an attack says of rows.
+    """The scores that an attack gives to rows.
 
     Attributes:
         name: of the attack.
@@ -368,7 +368,7 @@ def score_by_shadows(
 def _fit_shadows(shadows: Floats, chosen: Floats) -> tuple[Floats, float]:
     """Return the mean of each row over chosen shadows, and the deviation over all rows.
 
-    The deviation is 0 where no row has two of them to tell it by.
+    The deviation is 0 where no row has two of them to estimate it from.
     """
     counts = chosen.sum(0)
     mean = np.where(chosen, shadows, 0.0).sum(0) / counts

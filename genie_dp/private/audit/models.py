@@ -1,4 +1,4 @@
-"""What attacks ask of a model, and the models that can answer: generators, and Hugging Face's."""
+"""The interface of models for attacks, and its models: generators, and Hugging Face's."""
 
 import json
 import math
@@ -30,10 +30,10 @@ from genie_dp.rng import child_seed, stream
 
 
 class Scorer(Protocol):
-    """A model that tells how likely rows are.
+    """A model that gives the likelihood of rows.
 
     Attributes:
-        kind: what it is: "one-stage", "hugging-face", "parser" ..
+        kind: of the model: "one-stage", "hugging-face", "parser" ..
         needs_programs: whether only rows with programs have a probability.
     """
 
@@ -105,10 +105,10 @@ def row_losses(model: Any, rows: Sequence[EncodedRow], *, batch: int = _BATCH) -
 
 
 class GeneratorScorer:
-    """A generator: all its stages together say how likely a row is.
+    """A generator: all its stages together give the likelihood of a row.
 
     With control codes, a row with a program has that program's code; the probability of one without
-    is the mean over all codes, as often as the release says.
+    is the mean over all codes, weighted by their released frequencies.
     """
 
     def __init__(self, generator: Generator):
@@ -165,7 +165,7 @@ class GeneratorScorer:
     def _draw(
         self, stage: GeneratorStage, prompts: Sequence[tuple[str, ...]], random: torch.Generator
     ) -> list[tuple[str, ...]]:
-        """Return what a stage writes behind the words of each prompt."""
+        """Return the continuations that a stage samples for the prompts."""
         model, tokenizer = self.generator.models[stage.name], self.generator.tokenizer
         ids = [encode_prompt(stage, words, tokenizer, longest=model.longest) for words in prompts]
         longest = max(1, model.longest - max(map(len, ids)))
@@ -206,7 +206,7 @@ class GeneratorScorer:
 
 @dataclass(frozen=True)
 class _TokenizerIds:
-    """What drawing asks of a tokenizer: its end, and which ids write nothing."""
+    """The attributes of a tokenizer that sampling needs: its end, and ids that write nothing."""
 
     end: int
     pieces: Sequence[TokenPiece | None] = field(default_factory=tuple)
@@ -246,7 +246,7 @@ class HuggingFaceScorer:
         return row_losses(self.model, [self.encode(row) for row in rows])
 
     def encode(self, row: PrivateRow) -> EncodedRow:
-        """Return a text as ids; what goes beyond the model's length is cut."""
+        """Return a text as ids, truncated to the model's length."""
         # Not verbose: it would tell how long a private text is.
         read = self.tokenizer(row.utterance, add_special_tokens=False, verbose=False)["input_ids"]
         return EncodedRow((self.begin, *read, self.end)[: self.model.longest + 1])

@@ -1,9 +1,9 @@
-"""What is claimed of noise: the trade-off function of mechanisms, with more noise and with less.
+"""Claims about noise: the trade-off function of mechanisms, with more noise and with less.
 
-(epsilon, delta)-DP allows what no noise gives away: Gaussian noise that has epsilon 3 at delta 1e-5
-hides most rows far better than epsilon 3 does. So who knows which noise is claimed can refute more
-(Mahloujifar, Melis and Chaudhuri 2024): that so much was added is tested as it is. How much there
-can have been at most is found by the same mechanisms with more noise and with less.
+(epsilon, delta)-DP allows leaks that no noise has: Gaussian noise that has epsilon 3 at delta 1e-5
+hides most rows far better than epsilon 3 does. So an attack that knows the claimed noise can refute
+more (Mahloujifar, Melis and Chaudhuri 2024): the claim that so much was added is tested directly.
+An upper bound of the actual noise is found by the same mechanisms with more noise and with less.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def bound_noise(
     """Return the epsilon of the most noise that guesses refute, at a delta; 0 for none.
 
     It is the epsilon claimed, or more, if and only if they refute that there was as much noise as
-    the mechanisms say.
+    in the mechanisms.
 
     Args:
         guessed: as `statistics.guess` gives them.
@@ -111,6 +111,6 @@ def bound_noise(
 
 
 def _scale_noise(mechanisms: tuple[Mechanism, ...], step: int) -> tuple[Mechanism, ...]:
-    """Return mechanisms with less noise the larger the step is; 0 is what is claimed."""
+    """Return mechanisms with less noise the larger the step is; 0 is the claimed noise."""
     factor = 2.0 ** (-step / _STEPS_OF_TWO)
     return tuple(with_noise(mechanism, factor) for mechanism in mechanisms) if step else mechanisms

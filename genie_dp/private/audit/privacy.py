@@ -1,8 +1,8 @@
-"""The privacy report: what is promised of private rows, what was done to them, and who tried it.
+"""The privacy report: the guarantee for private rows, the releases from them, and the audits.
 
 It may be published, so it holds nothing that was computed from private rows without noise. The
-ledger has no such thing. Of an audit, only what was found of canaries is shown: they are invented,
-and the model in which they were looked for was released. Figures of real rows stay where these are.
+ledger has no such thing. Of an audit, only figures of canaries are shown: they are invented, and
+the model in which they were looked for was released. Figures of real rows stay where these are.
 """
 
 import json
@@ -38,7 +38,7 @@ _LEFT_OUT = (
 
 @dataclass(frozen=True, slots=True)
 class PrivacyReport(Result):
-    """What may be told of the privacy of some rows.
+    """The publishable facts about the privacy of some rows.
 
     Attributes:
         facts: all of it, for JSON.
@@ -55,7 +55,7 @@ class PrivacyReport(Result):
         return text
 
     def card(self) -> str:
-        """Return a section for the card of what was released, in Markdown."""
+        """Return a section for the card of a release, in Markdown."""
         return render_card("genie_dp.private.audit", report=self.facts, plain=_plain)
 
     def lines(self) -> Iterator[str]:
@@ -132,7 +132,7 @@ class ReportPrivacy(Stage):
 
 
 def privacy_facts(ledger: Ledger, audits: Sequence[Path]) -> dict[str, Any]:
-    """Return what may be told of rows by their ledger, and by audits of what was released."""
+    """Return the publishable facts about rows from their ledger, and from audits of releases."""
     account = show_ledger(ledger)
     rows, budget = account.of_rows, ledger.budget
     ended = {entry.run: entry.released for entry in ledger.links if entry.released}
@@ -171,7 +171,7 @@ def privacy_facts(ledger: Ledger, audits: Sequence[Path]) -> dict[str, Any]:
 
 
 def audit_facts(path: Path) -> dict[str, Any]:
-    """Return what may be told of an audit: what was found of canaries, and what it could find.
+    """Return the publishable facts of an audit: its findings on canaries, and its power.
 
     Raises:
         GenieError: the file holds no audit (N062).
@@ -205,7 +205,7 @@ def audit_facts(path: Path) -> dict[str, Any]:
 
 
 def _result(bounds: Sequence[Mapping[str, Any]], *, is_claimed: bool) -> str:
-    """Return what an audit says, in words; "not refuted" is no pass."""
+    """Return the result of an audit, in words; "not refuted" is no pass."""
     if not bounds:
         return "no canaries; what it found of private rows is not shown"
     if not is_claimed:

@@ -1,9 +1,9 @@
-"""Attacks on released rows alone: whoever has no model, and no more than what was published.
+"""Attacks on released rows alone: by somebody who has no model, only the published rows.
 
 Each compares members, rows that the release was learned from, with others like them that it was
-not. Coins parted the two, so that no difference is what labels at random would give: that is what
-`chance` of a finding says. After Giomi et al. 2023 (Anonymeter) for singling out and linkability;
-what they do for tables is done here for sentences.
+not. Coins parted the two, so that without a leak the difference is that of random labels: `chance`
+of a finding is its probability then. After Giomi et al. 2023 (Anonymeter) for singling out and
+linkability; their attacks on tables are made for sentences here.
 """
 
 import json
@@ -45,7 +45,7 @@ _PREDICATES = 2000
 
 
 def claim_of_release(path: Path) -> Claim | None:
-    """Return what the manifest beside released rows claims, None where it says nothing.
+    """Return the claim in the manifest beside released rows, None where it has none.
 
     Raises:
         GenieError: it cannot be read (N057).
@@ -147,10 +147,11 @@ class ReleaseAttack:
         }
 
     def single_out(self) -> dict[str, Any]:
-        """Return how often what is true of one released row alone is true of one row alone.
+        """Return how often a predicate true of one released row alone is true of one row alone.
 
         A predicate is of one to three words, the rarest of a released row, that no other released
-        row has together. Such as are true of exactly one of the others tell what guessing finds.
+        row has together. The rate of those that are true of exactly one of the others is that of
+        guessing.
         """
         having: dict[str, set[int]] = {}
         for number, row in enumerate(self.rows):
@@ -238,7 +239,7 @@ class ReleaseAttack:
         return {**risk, "chance": self._chance(difference, name)}
 
     def _risk(self, members: Flags, others: Flags, name: str) -> dict[str, Any]:
-        """Return two shares, and what the first has beyond the second, of what it could have."""
+        """Return two shares, and the excess of the first over the second, of its maximum."""
         level = self.config.level
         if not len(members):
             return {"members": None, "others": None, "risk": None}

@@ -1,4 +1,4 @@
-"""What an audit says: lines for a terminal, and a page of HTML that loads nothing.
+"""The report of an audit: lines for a terminal, and a page of HTML that loads nothing.
 
 Neither shows the text of any row.
 """
@@ -155,7 +155,7 @@ def _bound_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _beside(bound: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what stands beside a bound: what the attack could refute, and what it finds."""
+    """Yield the remarks on a bound: the refutable claim, and the bound without protection."""
     if bound["refutable"] is not None:
         yield f"; could refute {_round_down(bound)}"
     if bound["unprotected"] is not None:

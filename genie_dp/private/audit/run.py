@@ -1,4 +1,4 @@
-"""An audit as a stage: attack by attack, then what they prove, beside what is claimed."""
+"""An audit as a stage: attack by attack, then their bounds, beside the claim."""
 
 import os
 import shutil
@@ -56,13 +56,13 @@ _NO_SAMPLES = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AuditResult(Result):
-    """What attacks say of a model. It is not differentially private: keep it like the rows.
+    """The findings of attacks on a model. Not differentially private: keep them like the rows.
 
     Attributes:
         model: the folder of the model, or the file of released rows.
         figures: all of them, as `save` writes them.
         bounds: lower bounds of epsilon.
-        claim: what is claimed; None for nothing.
+        claim: the claimed guarantee; None for none.
         pieces: training text found in samples, if it was to be shown: private text.
         files: where the figures were written.
     """
@@ -123,11 +123,11 @@ class AuditResult(Result):
 
 
 def run(stage: Audit, output: Output, *, progress: bool | None = None) -> AuditResult:
-    """Attack a model, and compare what that proves with what is claimed of it.
+    """Attack a model, and compare the proven bounds with its claim.
 
     Raises:
-        GenieError: the output is no local file (N061), is there or is read (Y022), or what is read
-            is no good; docs/errors.md has all.
+        GenieError: the output is no local file (N061), exists or is an input (Y022), or an input is
+            invalid; docs/errors.md has all.
     """
     target = output.path
     if target is None:
@@ -156,7 +156,7 @@ def run(stage: Audit, output: Output, *, progress: bool | None = None) -> AuditR
 
 
 def audit_release(stage: Audit, files: tuple[str, ...] = ()) -> AuditResult:
-    """Return what rows that were released give away of those that they were learned from."""
+    """Return the leakage of released rows about the rows that they were learned from."""
     release, members, others, config = stage.release, stage.members, stage.others, stage.config
     assert release is not None
     assert members is not None
@@ -194,7 +194,7 @@ def new_figures(name: str, kind: str, config: AuditConfig, claim: Claim | None) 
 
 
 def conclude(figures: dict[str, Any], bounds: Sequence[ProvenBound], claim: Claim | None) -> None:
-    """Add the bounds to the figures, and what they say of the claim."""
+    """Add the bounds to the figures, and their verdict on the claim."""
     figures["epsilon"] = [bound.as_dict() for bound in bounds]
     figures["refutable"] = largest_refutable(bounds)
     figures["verdict"], figures["reason"] = verdict_of(bounds, claim)
@@ -216,14 +216,14 @@ def _refuse_targets(targets: Sequence[Path], inputs: Audit, output: Output) -> N
 
 @dataclass(slots=True)
 class _ModelFindings:
-    """What attacks have found of one model."""
+    """The findings of attacks on one model."""
 
     attacks: list[Attack] = field(default_factory=list)
     exposures: list[exposure.Exposure] = field(default_factory=list)
 
 
 class ModelAudit:
-    """The attacks on one model; what takes long lies in its work folder."""
+    """The attacks on one model; slow results are kept in its work folder."""
 
     def __init__(self, stage: Audit, work: Path, progress: bool | None = None):
         self.config, self.inputs, self.work = stage.config, stage, work
@@ -409,8 +409,8 @@ class ModelAudit:
     def guess_canaries(self, canaries: Canaries) -> list[Attack]:
         """Return the attack by canaries that coins put in: on the model, and the unprotected one.
 
-        The score of a canary is how much likelier it is than for models that have seen none: what
-        the model was before its private training is the best of these.
+        The score of a canary is how much likelier it is than for models that have seen none: the
+        best of these is the model before its private training.
 
         Raises:
             GenieError: the model gives texts no probability (N059).
@@ -451,7 +451,7 @@ class ModelAudit:
     def expose(
         self, canaries: Canaries, scorer: Scorer, name: str
     ) -> tuple[list[exposure.Exposure], dict[str, Any]]:
-        """Return the exposures under a model, and what is said of them.
+        """Return the exposures under a model, and their figures.
 
         Args:
             canaries: that the model may have learned.

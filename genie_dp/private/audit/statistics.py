@@ -1,9 +1,9 @@
 """Intervals of attacks, and lower bounds of epsilon from guesses who was trained on.
 
 Each of m rows was trained on by the toss of a coin. An attack guesses about the surest ones, and
-says nothing of the others (Steinke, Nasr and Jagielski 2023). How many guesses can be right follows
-from what the mechanism promises (Mahloujifar, Melis and Chaudhuri 2024): of (epsilon, delta)-DP, or
-of its whole trade-off function, which says more where noise is known to be Gaussian.
+abstains on the others (Steinke, Nasr and Jagielski 2023). The possible number of right guesses
+follows from the guarantee of the mechanism (Mahloujifar, Melis and Chaudhuri 2024): of (epsilon,
+delta)-DP, or of its whole trade-off function, which is tighter where noise is known to be Gaussian.
 Rows need not be independent, so that one training is enough.
 """
 
@@ -118,7 +118,7 @@ class EpsilonBound:
     Attributes:
         method: how it was found.
         epsilon: it; 0 where nothing is proved.
-        counts: what it was found from.
+        counts: the counts that it was computed from.
     """
 
     method: Method
@@ -128,7 +128,7 @@ class EpsilonBound:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """What an attack guessed.
+    """The guesses of an attack.
 
     Attributes:
         rows: that a coin was tossed for.
@@ -155,7 +155,7 @@ def threshold_at(ordered: Floats, place: int) -> float:
 
 
 def guess(members: Floats, others: Floats, *, seed: int | None = None) -> tuple[Guesses, ...]:
-    """Return what is guessed of the surest rows, once for each share of `GUESSED`.
+    """Return the guesses about the surest rows, once for each share of `GUESSED`.
 
     Args:
         members: scores of rows that were trained on, higher for rows that seem to be.
@@ -183,7 +183,7 @@ def guess(members: Floats, others: Floats, *, seed: int | None = None) -> tuple[
 
 
 def perfect_guesses(rows: int) -> tuple[Guesses, ...]:
-    """Return what an attack guesses that makes no mistake."""
+    """Return the guesses of an attack that makes no mistake."""
     counts = [sum(math.floor(share * rows) for share in ends) for ends in GUESSED]
     return tuple(Guesses(rows, count, count) for count in counts)
 
@@ -199,15 +199,15 @@ def least_under(epsilon: float, delta: float) -> Least:
 
 
 def is_refuted(guessed: Guesses, least: Least, alpha: float) -> bool:
-    """Tell whether so many right guesses have a chance below alpha under a trade-off function.
+    """Return whether so many right guesses have a chance below alpha under a trade-off function.
 
     Let p_i be the chance of i right ones among r guesses about m rows. That a row drawn at random
     is guessed right, and i are in all, has the chance p_i i / m. With the coin of that row the
     other way round, the same guesses are i - 1 right ones, and that row is guessed wrong: which has
     the chance p_(i-1) (r - i + 1) / m. So of the sums over all i from some number on, the second is
-    at least what the trade-off function leaves of the first (Mahloujifar, Melis and Chaudhuri
-    2024). If `right` had the chance alpha, one less would have what follows from that, and so on
-    down to none. Where these chances are more than 1 together, it has less than alpha.
+    at least the trade-off function of the first (Mahloujifar, Melis and Chaudhuri 2024). If `right`
+    had the chance alpha, one less would have the chance that follows from that, and so on down to
+    none. Where these chances are more than 1 together, it has less than alpha.
 
     >>> is_refuted(Guesses(10, 10, 10), least_under(0.0, 0.0), 2**-10 + 1e-9)
     True

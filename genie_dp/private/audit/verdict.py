@@ -1,8 +1,8 @@
-"""What is claimed of a model, and what attacks prove; a bound above the claim refutes it.
+"""The claim of a model, and the bounds that attacks prove; a bound above the claim refutes it.
 
-An attack that finds nothing says nothing, unless it would have found something. So two more figures
-stand beside each bound: the largest claim that it could have refuted if the attack had made no
-mistake, and what it proves of a model that was trained as this one, but without any protection. An
+An attack that finds nothing proves nothing, unless it would have found something. So two more
+figures stand beside each bound: the largest claim that it could have refuted if the attack had made
+no mistake, and its bound for a model that was trained as this one, but without any protection. An
 audit passes a model where it refutes the claim for that one and not for this one.
 """
 
@@ -40,11 +40,10 @@ class Claim:
 
     Attributes:
         epsilon, delta: of one row.
-        unit: what the guarantee was given for.
+        unit: of the guarantee.
         source: where it was read.
         about: which statement it is.
-        mechanisms: all that is said to have been done to the rows, where that is known: with which
-            noise.
+        mechanisms: all that were applied to the rows, with their noise; where they are known.
     """
 
     epsilon: float
@@ -61,7 +60,7 @@ class Claim:
 
     @property
     def of_row(self) -> "Claim":
-        """Return what it says of one row.
+        """Return its guarantee for one row.
 
         Of a unit of several rows, one row more is that unit exchanged for another: it taken away,
         and the other added (group privacy of two).
@@ -71,10 +70,10 @@ class Claim:
         return self.of_copies(2)
 
     def of_copies(self, count: int) -> "Claim":
-        """Return what it says of several equal rows together (Dwork and Roth, 2014, section 2.3).
+        """Return its guarantee for several equal rows together (Dwork and Roth, 2014, section 2.3).
 
-        Of a secret drawn at random it says nothing then: redaction misses all its copies or none,
-        so that their epsilons are more than added up.
+        For a secret drawn at random there is none then: redaction misses all its copies or none, so
+        that their epsilons are more than added up.
 
         >>> Claim(1.0, 0.0).of_copies(20).epsilon
         20.0
@@ -100,14 +99,14 @@ class Claim:
 
 
 def claim_of(folder: Path, about: About = "rows") -> Claim | None:
-    """Return what a folder claims, None where it says nothing.
+    """Return the claim of a folder, None where it has none.
 
-    Of rows: spent.json of a generator, or the manifest of a parser. Of secrets: what the file
-    confidentiality.json of `genie-dp private train crt` says of them; of those drawn at random, to
+    Of rows: spent.json of a generator, or the manifest of a parser. Of secrets: the statements in
+    the file confidentiality.json of `genie-dp private train crt`; of those drawn at random, to
     somebody who knows which: epsilon of one that was missed, with delta of one that was drawn.
 
     Raises:
-        GenieError: its files say nothing of secrets, or cannot be read (N057).
+        GenieError: its files have no statement about secrets, or cannot be read (N057).
     """
     statement = folder / STATEMENT
     if about != "rows":
@@ -128,9 +127,9 @@ def claim_of(folder: Path, about: About = "rows") -> Claim | None:
 
 
 def mechanisms_of(folder: Path) -> tuple[Mechanism, ...]:
-    """Return what a generator's folder says was done to private rows; none where it says nothing.
+    """Return the mechanisms that a generator's folder lists for its private rows, if any.
 
-    Of its own training alone: what else was spent of the budget is not in the model.
+    Of its own training alone: other spends of the budget are not in the model.
     """
     if not (folder / CONFIG).exists():
         return ()
@@ -147,7 +146,7 @@ def mechanisms_of(folder: Path) -> tuple[Mechanism, ...]:
 
 
 def has_public_rows(folder: Path) -> bool:
-    """Tell whether a model has a statement of confidentiality: only its private rows have one."""
+    """Return whether a model has a statement of confidentiality: only its private rows have one."""
     return (folder / STATEMENT).exists()
 
 
@@ -194,13 +193,13 @@ class ProvenBound:
         attack, method: how it was found.
         epsilon: the bound.
         copies: rows that it is for: 1, or all copies of a canary.
-        claimed: what is claimed of so many rows, None for nothing.
+        claimed: the claim for so many rows, None for none.
         refutable: the largest epsilon of a row that could have been refuted with so many rows or
             canaries, at the claim's delta, by an attack that makes no mistake; 0 for none, None
             where nothing is claimed.
         unprotected: the same bound for a model that was trained without protection, None without
             one.
-        counts: what it was found from.
+        counts: the counts that it was computed from.
     """
 
     attack: str
@@ -251,7 +250,7 @@ def prove_bounds(
 ) -> list[ProvenBound]:
     """Return all bounds; with the chance `level` none of them is above the true epsilon.
 
-    So each has its part of what is left of 1 (Bonferroni).
+    So each has its part of the error probability, 1 - `level` (Bonferroni).
 
     Args:
         attacks: on single rows; those on groups are left out.
@@ -348,11 +347,11 @@ def _largest_refutable(
 ) -> float | None:
     """Return the largest epsilon of a row that can be refuted, None where nothing is claimed.
 
-    What is claimed of several rows rises with epsilon, and so does its delta, which the bound
+    The claimed epsilon of several rows rises with epsilon, and so does its delta, which the bound
     falls with: at some epsilon nothing is claimed of them any more.
 
     Args:
-        refutes: tells whether an attack without a mistake refutes an epsilon and a delta.
+        refutes: whether an attack without a mistake refutes an epsilon and a delta.
         claim: whose delta, unit and kind are taken.
         copies: rows that the bound is for.
         is_unit: whether each is a unit of its own.

@@ -1,1 +1,1 @@
-"""The privacy ledger: mechanisms, what they cost together, and the file that holds the budget."""
+"""The privacy ledger: mechanisms, their composed cost, and the file that holds the budget."""

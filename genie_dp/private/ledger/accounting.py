@@ -1,8 +1,8 @@
-"""What mechanisms cost together: epsilon at a delta, by Rényi DP or by privacy loss distributions.
+"""The composed cost of mechanisms: epsilon at a delta, by Rényi DP or privacy loss distributions.
 
 Both give upper bounds on the same guarantee, for adding or removing one unit. `rdp` is the
 accountant of "Privacy-Preserving Domain Adaptation of Semantic Parsers" (2023); `pld` is tighter
-and slower, and never says more. Composition is adaptive: a mechanism may depend on what earlier
+and slower, and never gives more. Composition is adaptive: a mechanism may depend on what earlier
 ones released. Whether its noise or its number of steps may depend on that, too, is another question
 (docs/research/accounting.md, "When amounts depend on releases").
 """
@@ -271,8 +271,8 @@ def renyi_delta(curve: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[
     """Return the delta at each epsilon `at` that a curve of Rényi divergences allows.
 
     It is the least over the orders a of exp((a - 1) (r - epsilon)) / a (1 - 1/a)^(a - 1) (Canonne,
-    Kamath and Steinke, 2020, proposition 12); and below 0 what the same bound of the other
-    direction leaves: 1 - e^epsilon (1 - delta(-epsilon)).
+    Kamath and Steinke, 2020, proposition 12); and below 0 the remainder of the same bound in the
+    other direction: 1 - e^epsilon (1 - delta(-epsilon)).
     """
     orders = np.array(dp_accounting().rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS)
 
@@ -317,7 +317,7 @@ def _dominating(deltas: Callable[[NDArray[np.float64]], Any], last: float) -> An
 
     Args:
         deltas: the divergences at some epsilons.
-        last: epsilon from which on it stays what it is there, and minus the first one.
+        last: epsilon from which on the divergence is constant, and minus the first one.
     """
     of = import_module("dp_accounting.pld.pld_pmf")
     last_place = math.ceil(last / GRID)
@@ -396,15 +396,15 @@ def noise_multiplier_for(
     """Return the smallest noise multiplier that keeps the whole within epsilon, at four decimals.
 
     Args:
-        epsilon, delta: of everything: what is calibrated together with what was spent before.
+        epsilon, delta: of everything: the calibrated mechanism together with those spent before.
         rate: chance of a unit to be in a batch.
         steps: number of batches.
         before: mechanisms already spent.
         accountant: who computes epsilon; RDP asks for more noise.
 
     Raises:
-        GenieError: epsilon is not finite, or what was spent before leaves nothing (B004); rate or
-            steps are out of range (B002).
+        GenieError: epsilon is not finite, or earlier spends leave nothing (B004); rate or steps are
+            out of range (B002).
     """
     return least_noise(
         lambda noise: (PoissonGaussian(noise, rate, steps),),
@@ -426,8 +426,8 @@ def least_noise(
     """Return the smallest noise that keeps the whole within epsilon, at four decimals.
 
     Args:
-        mechanisms: what is done with a noise; more noise costs less.
-        epsilon, delta: of everything, what was spent before included.
+        mechanisms: the mechanisms for a noise; more noise costs less.
+        epsilon, delta: of everything, earlier spends included.
         before: mechanisms already spent.
         accountant: who computes epsilon.
 
@@ -435,7 +435,7 @@ def least_noise(
     2.0
 
     Raises:
-        GenieError: epsilon is not finite, or what was spent before leaves nothing (B004).
+        GenieError: epsilon is not finite, or earlier spends leave nothing (B004).
     """
     if not math.isfinite(epsilon):
         # No comparison with nan is true: the first noise that is tried would seem to fit.

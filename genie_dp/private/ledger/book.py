@@ -78,7 +78,7 @@ class Ledger:
 
     @property
     def budget(self) -> Budget:
-        """Return what was promised."""
+        """Return the promised budget."""
         return self._book.budget
 
     @property
@@ -93,7 +93,7 @@ class Ledger:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Return the spends among them: what else there is says what runs have released."""
+        """Return the spends among the entries: the others record the releases of runs."""
         return tuple(entry for entry in self.links if not entry.released)
 
     @property
@@ -108,7 +108,7 @@ class Ledger:
         return f"{head.entries}:{head.hash}"
 
     def unseen(self, seen: str) -> Problem | None:
-        """Return what a head that was noted earlier says against the ledger, if anything."""
+        """Return how the ledger contradicts a head that was noted earlier, if it does."""
         return unseen(self._book, seen)
 
     def epsilon_with(self, more: Sequence[Mechanism] = ()) -> float:
@@ -129,7 +129,7 @@ class Ledger:
         Args:
             rate, steps: chance of a unit to be in a batch, number of batches.
             epsilon: of everything together, if less than the budget is to be used.
-            more: what else the run will do.
+            more: further mechanisms of the run.
 
         Raises:
             GenieError: nothing is left (B004).
@@ -151,14 +151,14 @@ class Ledger:
     def spend(
         self, mechanisms: Iterable[Mechanism], *, purpose: str, run: str, rows: str = ""
     ) -> Spent:
-        """Record what a run will do to the data, before it releases anything.
+        """Record the mechanisms that a run applies to the data, before it releases anything.
 
         A run that is recorded already, with the same mechanisms and purpose, is a resumed one and
         costs nothing more. So an id belongs to one run, which ends in one release.
 
         Args:
             mechanisms: all that the run does to the data.
-            purpose: for people: what is released.
+            purpose: for people: a description of the release.
             run: id of the run; see `new_run`.
             rows: keyed fingerprint of the rows (`guard.Payer` has it).
 
@@ -188,7 +188,7 @@ class Ledger:
         return self._spent_up_to(recorded.number if recorded else len(self.links))
 
     def close(self, run: str, released: str) -> None:
-        """Record what a run released, by its hash, before it is shown to anybody.
+        """Record the result of a run, by its hash, before it is shown to anybody.
 
         One payment is for one result: put back to where it was paid and had released nothing, a
         run would draw other noise, and its result is refused here.
@@ -234,7 +234,7 @@ class Ledger:
         return ledger
 
     def check_fits(self, planned: Sequence[Mechanism] = ()) -> None:
-        """Refuse what would go past the budget, together with what was spent (B023)."""
+        """Refuse mechanisms that would exceed the budget, together with earlier spends (B023)."""
         budget = self.budget
         after = self.epsilon_with(planned)
         if after <= budget.epsilon * _SLACK:
@@ -280,7 +280,7 @@ def _read(path: Path) -> Book:
 
 
 def _looked_at(path: Path) -> tuple[Book, list[Problem]]:
-    """Return the ledger of a file, and what the second file says against it.
+    """Return the ledger of a file, and the contradictions of the second file to it.
 
     Nobody needs the lock to read: where the second file is the same before and after, there was one
     spend in between at most, whose entry it does not count yet.

@@ -1,4 +1,4 @@
-"""What was promised to the people whose rows are private."""
+"""The budget promised to the people whose rows are private."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -29,16 +29,16 @@ class Budget:
     Attributes:
         epsilon, delta: of everything that is ever released from the data. Delta is far below one
             divided by the number of units.
-        unit: what one neighbour differs by: an utterance, a dialogue, or all rows of a user.
+        unit: the difference of neighbours: an utterance, a dialogue, or all rows of a user.
         cap: how many rows of a dialogue or user are looked at, at most; the others are left out.
         unit_field: field that names the dialogue or user of a row, in TSV the number of its column;
             None for the field `dialogue` or `user`, or column 4. It is part of the promise: of two
             releases by different fields nothing would be known together.
         relation: neighbouring data have one unit more or less.
-        accountant: which accountant's epsilon must stay within the budget. What a ledger of another
-            default promised stays as it is written there.
-        apart: whether the rows may be those of another ledger: what both spend adds up, and neither
-            knows of it. For experiments on rows that are published, or made up.
+        accountant: which accountant's epsilon must stay within the budget. A ledger written with
+            another default keeps the accountant that it names.
+        apart: whether the rows may be those of another ledger: the spends of both add up, and
+            neither knows of it. For experiments on rows that are published, or made up.
     """
 
     epsilon: float
@@ -51,7 +51,7 @@ class Budget:
     apart: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what promises nothing (B005), all mistakes at once."""
+        """Refuse a budget without a guarantee (B005), all mistakes at once."""
         problems = [Problem("B005", message, hint=hint) for message, hint in self._faults()]
         if problems:
             raise GenieError(problems)
@@ -83,7 +83,7 @@ class Budget:
             yield f"apart must be true or false, got {self.apart!r}", None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, without those that say nothing."""
+        """Return the fields for JSON, without those at their defaults."""
         facts = asdict(self)
         for name in _MAY_MISS:
             if not facts[name]:
@@ -91,7 +91,7 @@ class Budget:
         return facts
 
     def not_covered(self) -> tuple[str, ...]:
-        """Return what the promise does not speak of, in plain words."""
+        """Return the cases that the promise does not cover, in plain words."""
         plural = {"utterance": "utterances", "dialogue": "dialogues"}
         of_persons = {
             name: (f"a person with several {word}: what they cost adds up",)
@@ -109,7 +109,7 @@ class Budget:
         )
 
     def _amounts(self) -> tuple[str, ...]:
-        """Return what is not proved where amounts were chosen by what was released before.
+        """Return the unproved part of the promise where earlier releases chose the amounts.
 
         Sums of pure epsilons hold then, too (Rogers et al., 2016), and so does the Rényi divergence
         of one order (Feldman and Zrnic, 2021; Lécuyer, 2021). See docs/research/accounting.md.
@@ -123,7 +123,7 @@ class Budget:
 
     @property
     def reading(self) -> str:
-        """Return what is proved of what was spent so far, which is less than of the promise."""
+        """Return the guarantee proved for the spends so far; that of the promise is stronger."""
         if self.delta == 0:
             return "proved at any time: it is a sum of epsilons without a delta"
         return (
@@ -202,5 +202,5 @@ def key_of(file: str, unit: Unit, unit_field: str | None) -> str | None:
 
 
 def is_table(file: str) -> bool:
-    """Tell whether a file is TSV, by its name."""
+    """Return whether a file is TSV, by its name."""
     return ".tsv" in Path(file).suffixes[-2:]

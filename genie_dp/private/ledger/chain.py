@@ -1,4 +1,4 @@
-"""The entries of a ledger as a hash chain, and what a reader can tell of changes to it.
+"""The entries of a ledger as a hash chain, and the detection of changes to it.
 
 Each entry holds the hash of the one before, the first that of the header with the budget. A second
 file, the head, holds the number of entries and the last hash, so that entries cut from the end are
@@ -24,11 +24,11 @@ _HEADER_FIELDS = {"format", "id", "created", "budget", "hash"}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One spend, or the end of one: what the run released.
+    """One spend, or the end of one: the result of the run.
 
     Attributes:
         number: 1 for the first.
-        run: what spent it; a resumed run has the same id.
+        run: id of the run; a resumed run has the same id.
         purpose: for people.
         recorded: time in UTC, ISO 8601.
         mechanisms: all that the run does to the data; none at its end.
@@ -65,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the second file says: how many entries there were at least, and the last one's hash."""
+    """The content of the second file: the least number of entries, and the hash of the last."""
 
     id: str
     entries: int
@@ -87,7 +87,7 @@ class Book:
         return tuple(mechanism for entry in self.entries for mechanism in entry.mechanisms)
 
     def head(self) -> Head:
-        """Return what the second file should say."""
+        """Return the expected content of the second file."""
         return Head(self.id, len(self.entries), self.hashes()[-1])
 
     def hashes(self) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def _broken(facts: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _broken_links(entries: Sequence[Mapping[str, Any]], before: str | None) -> Iterator[Problem]:
-    """Yield what is wrong in the chain; `before` is the hash that the first one continues."""
+    """Yield the faults of the chain; `before` is the hash that the first entry continues."""
     present = {n for entry in entries if isinstance(n := entry.get("number"), int)}
     expected = 1
     for place, entry in enumerate(entries, start=1):
@@ -251,7 +251,7 @@ def _entry(facts: Mapping[str, Any]) -> Entry:
 
 
 def broken_end(book: Book, head: Head | None, *, where: str) -> Iterator[Problem]:
-    """Yield what the second file says against the ledger.
+    """Yield the contradictions between the second file and the ledger.
 
     One entry more in the ledger is no fault: a run killed between the two files leaves that.
 
@@ -278,7 +278,7 @@ def broken_end(book: Book, head: Head | None, *, where: str) -> Iterator[Problem
 
 
 def unseen(book: Book, seen: str) -> Problem | None:
-    """Return what a head that was noted earlier, "3:1f2e..", says against the ledger, if anything.
+    """Return how the ledger contradicts a head that was noted earlier, "3:1f2e..", if it does.
 
     At least twelve digits of the hash must be given, so that no two agree by chance.
     """

@@ -17,7 +17,7 @@ def replace_durably(path: Path, text: str) -> None:
     """Write a file so that after a kill or a power cut it has its old or its new content, whole.
 
     Only one process may do so at a time (see `hold_lock`): the temporary name is always the same,
-    so that what a kill leaves behind is overwritten by the next.
+    so that a file left behind by a kill is overwritten by the next.
     """
     partial = path.with_name(f".{path.name}.partial")
     with named_trouble(path), partial.open("w", encoding="utf-8", newline="\n") as out:
@@ -38,7 +38,7 @@ def hold_lock(
 
     Args:
         wait: seconds until waiting is given up.
-        busy: what is said then.
+        busy: the error message then.
 
     Raises:
         GenieError: another process holds it all that time (B006, or `busy`), or the system has no
@@ -65,7 +65,7 @@ def hold_lock(
 
 
 def _is_still_there(number: int, path: Path) -> bool:
-    """Tell whether an open file is still the one of that name."""
+    """Return whether an open file is still the one of that name."""
     try:
         return os.path.samestat(os.fstat(number), path.stat())
     except FileNotFoundError:
@@ -73,7 +73,7 @@ def _is_still_there(number: int, path: Path) -> bool:
 
 
 def error_of_removed(path: Path) -> GenieError:
-    """Return what is said of a lock, or of a run's name, that is gone with its folder (B029)."""
+    """Return the error for a lock, or a run's name, that is gone with its folder (B029)."""
     message = f"{path.parent}, or the lock in it, was removed meanwhile"
     hint = (
         "another process has finished there, or cleared it: look for its output, then start again"

@@ -1,7 +1,8 @@
-"""What commands and Python functions refuse alike: releases that their rows' ledger is not told of.
+"""Guards shared by commands and Python functions: no release without a spend in its rows' ledger.
 
-Rows that were read from a file know it (`Units`), and so does what is made of them on the way to a
-release. A release of such rows is paid by a `Payer`, which refuses another ledger than theirs.
+Rows that were read from a file know it (`Units`), and so do the values computed from them on the
+way to a release. A release of such rows is paid by a `Payer`, which refuses another ledger than
+theirs.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ Other = TypeVar("Other")
 
 
 class Units(tuple[One, ...]):
-    """Private rows by unit, or what was made of them, and the file that they were read from.
+    """Private rows by unit, or values computed from them, and the file that they were read from.
 
     Attributes:
         file: the file; None for rows that were in none.
@@ -50,7 +51,7 @@ class Units(tuple[One, ...]):
         return units_of_file
 
     def each(self, make: Callable[[One], Other]) -> "Units[Other]":
-        """Return what is made of each unit: it is of the same file."""
+        """Return the units after a function was applied to each: they are of the same file."""
         return Units(map(make, self), self.file)
 
     def __repr__(self) -> str:
@@ -58,14 +59,14 @@ class Units(tuple[One, ...]):
 
 
 class Paying(Protocol):
-    """What pays for a release, and is told what came of it."""
+    """A payer for a release, which also records the result."""
 
     def __call__(self, mechanisms: Sequence[Mechanism], run: str = "") -> Spent:
         """Record mechanisms, or refuse them; return the guarantee of everything."""
         ...
 
     def close(self, released: str | bytes, run: str = "") -> None:
-        """Record what a run released, before anybody sees it."""
+        """Record the result of a run, before anybody sees it."""
         ...
 
 
@@ -79,12 +80,12 @@ class Payer:
 
     Attributes:
         ledger: of the rows.
-        purpose: for people: what is released.
+        purpose: for people: a description of the release.
         run: id of the run; "" where each spend names its own.
         first: called before each spend; it may refuse.
         then: called after it.
         file: of the rows; `paid_by` finds it.
-        said: what they say.
+        said: the sentences of the rows.
     """
 
     ledger: Ledger
@@ -117,14 +118,14 @@ class Payer:
         return spent
 
     def close(self, released: str | bytes, run: str = "") -> None:
-        """Record what a run released, by its hash; refuse another result (B032)."""
+        """Record the result of a run, by its hash; refuse another result (B032)."""
         content = released.encode() if isinstance(released, str) else released
         self.ledger.close(run or self.run, hashlib.sha256(content).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
 class _Free:
-    """What records the spends of rows that are in no file."""
+    """The payer for rows that are in no file."""
 
     spend: Callable[..., Spent]
 
@@ -132,16 +133,17 @@ class _Free:
         return self.spend(mechanisms, run) if run else self.spend(mechanisms)
 
     def close(self, released: str | bytes, run: str = "") -> None:
-        """Do nothing: who records the spends himself knows what they are for."""
+        """Do nothing: callers that record the spends know their purpose."""
 
 
 def paid_by(units: object, spend: Callable[..., Spent]) -> Paying:
-    """Return what pays for a release of units: their file's ledger, if they are of a file.
+    """Return the payer for a release of units: their file's ledger, if they are of a file.
 
     Args:
-        units: the private rows, as `PrivateSource` read them, or what was made of them (`Units`);
-            rows that are in no file are put into `Units` by who vouches for them.
-        spend: a `Payer`; for rows of no file also what else records mechanisms.
+        units: the private rows, as `PrivateSource` read them, or values computed from them
+            (`Units`); rows that are in no file are put into `Units` by the caller, who vouches for
+            them.
+        spend: a `Payer`; for rows of no file also another recorder of mechanisms.
 
     Raises:
         GenieError: they do not know their file, or are of one and the spend goes nowhere (B033);
@@ -165,7 +167,7 @@ def paid_by(units: object, spend: Callable[..., Spent]) -> Paying:
 
 
 def closing(spend: Callable[..., Spent]) -> Paying:
-    """Return what records spends, and can be told what came of them."""
+    """Return a payer that records spends, and the result of the run."""
     return spend if isinstance(spend, Payer) else _Free(spend)
 
 
@@ -205,7 +207,7 @@ def _known_elsewhere(rows: Path, mark: marks.Mark) -> GenieError:
 
 
 def ledger_to_spend(rows: Path, ledger: Path | None) -> Path:
-    """Return the ledger that is to know what is done to private rows.
+    """Return the ledger that is to record the mechanisms applied to private rows.
 
     Args:
         rows: their file.
@@ -237,9 +239,8 @@ def check_new(rows: Path) -> None:
 def private_of(file: str | Path) -> Path | None:
     """Return the ledger whose rows a file has, or was made of; None for a public one.
 
-    By its name, its links, the marks of rows, the manifest beside it, and the files that this says
-    it was read from: its content is not compared with private rows, for a refusal would tell of
-    them.
+    By its name, its links, the marks of rows, the manifest beside it, and the input files that this
+    names: its content is not compared with private rows, for a refusal would disclose them.
     """
     for path in files_behind(file):
         ledger = marks.ledger_by_name(path) or next(ledgers_named(path), None)
@@ -257,7 +258,7 @@ def refuse_budget(rows: Path, use: str) -> None:
 
 
 def doubt_of(file: str | Path, ledger: Path) -> Problem:
-    """Return what is said where a file of private rows is read without a budget (B035)."""
+    """Return the warning for a file of private rows that is read without a budget (B035)."""
     message = f"the rows of {file} are private: they have the ledger {ledger}"
     hint = "no budget covers what is made of them here: keep it where they are"
     return Problem("B035", message, hint=hint, severity="warning")
@@ -265,22 +266,22 @@ def doubt_of(file: str | Path, ledger: Path) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class PrivateInputs:
-    """The private files among those that a run read: what is made of them is as private.
+    """The private files among the inputs of a run: its results are as private as they are.
 
     Attributes:
         ledgers: of their rows.
-        warnings: what a person is told of each (B035).
+        warnings: for the user, one for each (B035).
     """
 
     ledgers: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
     def fields(self) -> dict[str, list[str]]:
-        """Return what the manifest of a result says; nothing where it may be published."""
+        """Return the entries for the manifest of a result; none where it may be published."""
         return {PRIVATE: list(self.ledgers)} if self.ledgers else {}
 
     def lines(self) -> Iterator[str]:
-        """Yield the warnings as a person is told them."""
+        """Yield the warnings as they are printed."""
         for warning in self.warnings:
             yield str(GenieError(warning))
 
@@ -298,10 +299,10 @@ def private_inputs(files: Iterable[str | Path | None]) -> PrivateInputs:
 
 
 def refuse_private(files: Iterable[str | Path], private: Path | None, *, code: str) -> None:
-    """Refuse files that are said to be public and are not: what is read of them is released.
+    """Refuse files that are declared public and are not: their content is released.
 
     Args:
-        files: what is to be read without noise.
+        files: the inputs that are to be read without noise.
         private: the private rows, where they are known.
         code: of the error.
 
@@ -320,7 +321,7 @@ def refuse_private(files: Iterable[str | Path], private: Path | None, *, code: s
 
 
 def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> None:
-    """Refuse a parser that learned of private rows: what it writes tells of them, without noise.
+    """Refuse a parser that learned of private rows: its output discloses them, without noise.
 
     Args:
         parser: a folder of genie-dp train, whose manifest has the files that it learned of.
@@ -328,8 +329,8 @@ def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> N
         code: of the error.
 
     Raises:
-        GenieError: one of these files is private (`private_of`), or holds what the private file
-            holds; or the manifest is broken.
+        GenieError: one of these files is private (`private_of`), or has the rows of the private
+            file; or the manifest is broken.
     """
     manifest = _manifest_in(parser)
     if manifest is None:
@@ -347,12 +348,11 @@ def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> N
 def refuse_uncovered(parser: Path | None, spent: Spent, *, code: str) -> None:
     """Refuse a parser that learned more of private rows, with noise, than a guarantee covers.
 
-    What a ledger states at a time covers all that it released before: rows that a generator of the
-    same ledger drew are covered by its statement, or by a later one.
-
+    The guarantee of a ledger at a time covers all that it released before: rows that a generator of
+    the same ledger drew are covered by its guarantee, or by a later one.
     Args:
         parser: a folder of genie-dp train, whose manifest has the guarantees of its rows.
-        spent: the guarantee of what is made with the parser.
+        spent: the guarantee of the result made with the parser.
         code: of the error.
 
     Raises:
@@ -395,7 +395,7 @@ def _digest(rows: Path) -> str:
 
 
 def _facts_of(manifest: Path, code: str) -> dict[str, Any]:
-    """Return what the manifest of a parser says, if it tells which files the parser learned."""
+    """Return the manifest of a parser, if it lists the files that the parser learned from."""
     try:
         facts = json.loads(read_text(manifest, code=code))
     except ValueError:

@@ -1,12 +1,12 @@
-"""Which ledger knows of rows, whatever file they are in: marks, and fingerprints of what is said.
+"""Which ledger knows of rows, whatever file they are in: marks, and fingerprints of sentences.
 
 A mark lies beside rows from which something was learned: `.private.ledger.rows`. It names their
 ledger, and has fingerprints of their sentences by a key of its own. A list of all marks lies in a
 folder of the user's (`GENIE_DP_STATE`). So rows are known again after `mv`, `convert`, `split`, or
 by a hard link. That helps against accidents, not against people: who deletes marks is not seen.
 
-Fingerprints are as private as the rows: their number tells how many sentences there are, and
-whoever has the key can try sentences out. They are never in a ledger, which is shown around.
+Fingerprints are as private as the rows: their number is that of the sentences, and anybody who has
+the key can try sentences out. They are never in a ledger, which is shown around.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ Sketch = frozenset[str]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Mark:
-    """What is known of rows that something was learned from.
+    """The record of rows that something was learned from.
 
     Attributes:
         path: where the mark lies.
@@ -75,10 +75,10 @@ class Mark:
 
 
 def said_in(rows: Path) -> frozenset[bytes]:
-    """Return what is said in a file of rows: letters and digits alone, in lower case.
+    """Return the sentences of a file of rows: letters and digits alone, in lower case.
 
     So neither the format nor spaces, punctuation or the order of rows matter. Lines that are no
-    rows count as they are: whether rows are right is for others to say.
+    rows count as they are: rows are validated elsewhere.
 
     Raises:
         GenieError: the file cannot be read (Q001).
@@ -107,7 +107,7 @@ def _utterance(line: bytes, *, is_table: bool) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return what a sentence says.
+    """Return the letters and digits of a sentence, in lower case.
 
     >>> _plain("What's up?"), _plain("what 's  up")
     ('whatsup', 'whatsup')
@@ -116,7 +116,7 @@ def _plain(text: str) -> str:
 
 
 def sketch_of(said: frozenset[bytes], key: bytes) -> Sketch:
-    """Return the lowest fingerprints of what is said, by a key."""
+    """Return the lowest fingerprints of sentences, by a key."""
     fingerprints = sorted(
         hashlib.blake2b(sentence, key=key, digest_size=_BYTES).hexdigest() for sentence in said
     )
@@ -124,7 +124,7 @@ def sketch_of(said: frozenset[bytes], key: bytes) -> Sketch:
 
 
 def is_same_data(one: Sketch, other: Sketch) -> bool:
-    """Tell whether one of two files has half of its sentences from the other.
+    """Return whether one of two files has half of its sentences from the other.
 
     Of more sentences than a sketch has, those with the lowest fingerprints are compared: they are
     a random part, the same of both files.
@@ -138,7 +138,7 @@ def is_same_data(one: Sketch, other: Sketch) -> bool:
 
 
 def fingerprint(said: frozenset[bytes], key: bytes) -> str:
-    """Return a keyed fingerprint of all that is said, for a ledger: it tells equal from other."""
+    """Return a keyed fingerprint of all sentences, for a ledger: equal rows have equal ones."""
     joined = b"\n".join(sorted(said))
     return hashlib.blake2b(joined, key=key, digest_size=_BYTES).hexdigest()
 
@@ -217,11 +217,11 @@ def read_mark(path: Path) -> Mark | None:
 
 
 def known_as(rows: Path, said: Callable[[], frozenset[bytes]]) -> Iterator[Mark]:
-    """Yield the marks that know rows, by their file or by what they say.
+    """Yield the marks that know rows, by their file or by their sentences.
 
     Args:
         rows: the file.
-        said: reads what they say; not called where there is no mark.
+        said: reads their sentences; not called where there is no mark.
     """
     number = _number(rows)
     for mark in marks_near(rows):

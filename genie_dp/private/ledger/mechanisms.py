@@ -1,7 +1,7 @@
-"""What touches private data, as values: described before it runs, interpreted by accountants.
+"""Mechanisms on private data, as values: described before they run, interpreted by accountants.
 
 All are for sensitivity 1: a noise multiplier is the noise's standard deviation (Laplace: its scale)
-divided by what one unit can change, in L2 norm (Laplace: in L1 norm).
+divided by the sensitivity to one unit, in L2 norm (Laplace: in L1 norm).
 """
 
 import math
@@ -33,12 +33,12 @@ def dp_accounting() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """What all mechanisms have: checked fields, and a form for JSON."""
+    """The base of all mechanisms: checked fields, and a form for JSON."""
 
     kind: ClassVar[str]
 
     def __post_init__(self) -> None:
-        """Refuse what is no mechanism (B002)."""
+        """Refuse an invalid mechanism (B002)."""
         kinds = get_type_hints(type(self))
         problems = [
             Problem("B002", f"{self.kind}: {fault}")
@@ -157,7 +157,7 @@ class ZeroConcentrated(_Described):
 
 @dataclass(frozen=True, slots=True)
 class Threshold(_Described):
-    """A release that shows what one unit alone has with probability `delta` at most.
+    """A release that shows names of one unit alone with probability `delta` at most.
 
     Such are names met in private rows that are shown only where noisy counts pass a threshold
     (Korolova et al., 2009). By itself it is (0, delta)-DP; the noise on the counts is a mechanism
@@ -189,7 +189,7 @@ class Selection(_Described):
     gives its result with a score.
 
     Attributes:
-        of: what a run may be, one of these: by what it chooses, or by what a unit is used for
+        of: the possible mechanisms of a run, one of these: by its settings, or by the use of a unit
             (those that train are not among those that score). Adding or removing a unit changes one
             of them alone.
         trials: distribution of the number of runs; at least one, of "poisson" perhaps none.
@@ -202,7 +202,7 @@ class Selection(_Described):
     mean: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no selection (B002)."""
+        """Refuse an invalid selection (B002)."""
         faults = []
         if self.trials not in SHAPES:
             faults.append(f"trials must be one of {', '.join(SHAPES)}, got {self.trials!r}")

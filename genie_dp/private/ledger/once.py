@@ -4,7 +4,7 @@ The steps of a paid run, each of which may be its last: it has a name, which lie
 before anything is paid; it pays under that name; it makes its release, which waits under another
 file name until the ledger knows its hash; the release gets its own file name; and the folder notes
 that it was there to be seen. A run that goes on takes the step that comes next. It refuses to make
-again what was there to be seen and is missing.
+again a release that was there to be seen and is missing.
 """
 
 import hashlib
@@ -56,8 +56,8 @@ class PaidRun:
 
         Args:
             number: of the newest release that is there.
-            lost: says that a later one is missing.
-            part: what else than its main release the run has numbered.
+            lost: the error message where a later one is missing.
+            part: the name of the run's other numbered releases.
         """
         if self.facts.get(part, 0) > number:
             raise GenieError(lost)
@@ -82,11 +82,11 @@ class PaidRun:
 
         Args:
             file: its name in the folder.
-            make: makes it; what it costs is paid in there.
-            close: tells the ledger what is released, and raises where it knows of another text.
-            lost: what is said where the text was there to be seen and is missing.
+            make: makes it; its cost is paid in there.
+            close: records the release in the ledger, and raises where it knows of another text.
+            lost: the error message where the text was there to be seen and is missing.
             number: of the release in this run.
-            part: what else than its main release the run has numbered.
+            part: the name of the run's other numbered releases.
 
         Raises:
             GenieError: `lost`; B032, the ledger knows of another text, which then is removed;
@@ -129,9 +129,9 @@ def release_once(
         folder: of this release alone.
         kind: the beginning of the run's name.
         make: makes the release under a run's name; it spends before it measures.
-        close: tells the ledger what was released, and under which name (`guard.closing`).
-        what: is released, for the error of that code.
-        code: says that the text was there to be seen and is missing.
+        close: records the release in the ledger, under its name (`guard.closing`).
+        what: a noun for the release, for the error of that code.
+        code: of the error where the text was there to be seen and is missing.
 
     Raises:
         GenieError: those of `PaidRun.release`.
@@ -161,11 +161,11 @@ def name_run(*folders: Path) -> str:
 def check_run_name(name: str, *folders: Path) -> None:
     """Refuse to go on under the name of a run whose folders are gone, or new ones.
 
-    Another process that went on with the same run has finished it, and cleared them: what is paid
-    once would be released again.
+    Another process that went on with the same run has finished it, and cleared them: a release paid
+    once would be made again.
 
     Args:
-        name: what `name_run` gave.
+        name: the result of `name_run`.
         folders: those it was given.
 
     Raises:

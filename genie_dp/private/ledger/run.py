@@ -1,4 +1,4 @@
-"""A ledger shown and checked as a stage: what it promises and spent, and whether more would fit."""
+"""A ledger shown and checked as a stage: its promise and spends, and whether more would fit."""
 
 import json
 import math
@@ -37,7 +37,7 @@ _LINKS = ("previous", "hash")
 
 
 def facts_as_json(facts: Facts) -> str:
-    """Return facts as JSON; what is not finite is null."""
+    """Return facts as JSON; figures that are not finite are null."""
     return json.dumps(_without_infinity(facts), indent=2, ensure_ascii=False, allow_nan=False)
 
 
@@ -71,12 +71,12 @@ def _epsilons(mechanisms: Sequence[Mechanism], delta: float) -> dict[Accountant,
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LedgerAccount(Result):
-    """What a ledger promises, what was spent and what is left.
+    """The promise of a ledger, its spends and its remaining budget.
 
     Attributes:
-        of_rows: what it promises of private rows, and what was spent, for programs.
-        of_secrets: what it promises of single secrets; None where no run was on redacted rows.
-        of_groups: what it promises of several secrets together.
+        of_rows: its guarantee for private rows, and the spends, for programs.
+        of_secrets: its guarantee for single secrets; None where no run was on redacted rows.
+        of_groups: its guarantee for several secrets together.
     """
 
     of_rows: Facts
@@ -118,7 +118,7 @@ class LedgerAccount(Result):
 
 
 def show_ledger(ledger: Ledger, groups: Sequence[int] = ()) -> LedgerAccount:
-    """Return what a ledger promises of rows, of single secrets and of groups of so many secrets.
+    """Return the guarantees of a ledger for rows, single secrets and groups of so many secrets.
 
     Raises:
         GenieError: groups are asked for where no run was on redacted rows (O014), or its record was
@@ -196,7 +196,7 @@ def _align(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class LedgerQuestion:
-    """What is asked of a ledger: a training and other mechanisms that would be spent.
+    """A query of a ledger: a training and other mechanisms that would be spent.
 
     Attributes:
         steps, rate: of the training; both or neither.
@@ -230,12 +230,12 @@ class LedgerQuestion:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LedgerCheck(Result):
-    """A ledger that is whole and within its budget, and what it would come to with more."""
+    """A ledger that is whole and within its budget, and the total with further mechanisms."""
 
     facts: Facts
 
     def lines(self) -> Iterator[str]:
-        """Yield that it is whole, what is spent, and what fits."""
+        """Yield that it is whole, the spends, and the mechanisms that fit."""
         facts, count = self.facts, self.facts["entries"]
         entries = f"{count:,} {'entry' if count == 1 else 'entries'}"
         yield f"{facts['ledger']} is whole: {entries}, head {facts['head']}"
@@ -259,11 +259,11 @@ def check_ledger(path: Path, question: LedgerQuestion, *, accept_head: bool = Fa
 
     Args:
         path: the ledger.
-        question: what would be spent.
+        question: the mechanisms that would be spent.
         accept_head: write the head file anew, if it is missing or older than the ledger.
 
     Raises:
-        GenieError: it was changed, is past its budget, or what is asked for does not fit.
+        GenieError: it was changed, is past its budget, or the mechanisms do not fit.
     """
     ledger = Ledger.accept_head(path) if accept_head else Ledger.open(path)
     problems = [fault for head in question.seen if (fault := ledger.unseen(head))]
