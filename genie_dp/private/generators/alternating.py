@@ -41,14 +41,14 @@ class AlternatingRun:
         """Check the engine, and prepare; nothing is looked at.
 
         Args:
-            model: has `loss(batch)`, (B,) nats; its weights are what the run starts from.
+            model: has `loss(batch)`, (B,) nats; its weights are the starting point.
             public: encoded rows; none for DP-SGD alone.
             private: encoded rows by unit.
             epochs: how often both parts are gone through.
             plain: how public steps are taken.
             noisy: how private steps are; its steps are those of all epochs. None for no such steps.
             checkpoint_every: steps of either part between checkpoints.
-            listen: is told the step, and losses of public batches.
+            listen: is called with the step, and losses of public batches.
 
         Raises:
             GenieError: the engine cannot be used with the model (Q020 to Q025).
@@ -87,7 +87,7 @@ class AlternatingRun:
         return self.epochs * (self.public_each + self.private_each)
 
     def is_public(self, number: int) -> bool:
-        """Tell whether step `number` is one on public rows: the first of each epoch are."""
+        """Return whether step `number` is one on public rows: the first of each epoch are."""
         return number % (self.public_each + self.private_each) < self.public_each
 
     def pay(self, spend: Spend) -> Spent | None:
@@ -148,7 +148,7 @@ class AlternatingRun:
 
     @property
     def state(self) -> RunState:
-        """Return what checkpoints hold: weights and both optimizers; no random state."""
+        """Return the state for checkpoints: weights and both optimizers; no random state."""
         optimizers = {"public": self.optimizer}
         if self.private is not None:
             optimizers["private"] = self.private.optimizer.original_optimizer

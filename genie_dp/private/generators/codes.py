@@ -1,4 +1,4 @@
-"""Control codes: what a sentence asks for, roughly; and how often, as a DP histogram.
+"""Control codes: coarse intents of sentences; and their frequencies, as a DP histogram.
 
 Yue et al. (2022) take the codes' exact distribution for simplicity. Here it is released with noise,
 for a price that the ledger knows. Which codes there are never comes from private rows.
@@ -75,9 +75,9 @@ def release_codes(
     """Return how many units have each of `codes.all`, with Gaussian noise.
 
     A unit adds 1 in all, spread over the codes of its rows, so it moves the histogram by at most 1
-    in L2 norm: the ledger knows it as `Gaussian(noise_multiplier)`. What stays below the largest
-    noise that so many empty codes have (Donoho and Johnstone, 1994: deviation times the square root
-    of 2 ln n) becomes 0; that sees only the release.
+    in L2 norm: the ledger knows it as `Gaussian(noise_multiplier)`. Counts below the largest noise
+    that so many empty codes have (Donoho and Johnstone, 1994: deviation times the square root of 2
+    ln n) become 0; that sees only the release.
 
     Args:
         codes: the public codes.

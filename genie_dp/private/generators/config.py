@@ -44,8 +44,8 @@ class SampleSettings:
             so that all of them are well-typed.
         batch: rows that are drawn together; the rows depend on it.
         tries: draws for each row that is asked for, at most.
-        redraws: how often the utterance of a program is drawn again that is none of it: no text, or
-            with other placeholders. Programs that are hard to say would be too rare without.
+        redraws: how often an invalid utterance of a program is drawn again: no text, or with other
+            placeholders. Programs whose utterances are often invalid would be too rare without.
         seed: of everything random; it needs no secrecy.
     """
 

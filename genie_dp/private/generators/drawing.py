@@ -48,13 +48,13 @@ def sample(
     of a generator of programs are those alone whose sentence it reads as their program.
 
     Args:
-        generator: what to draw from.
+        generator: the generator.
         count: rows that are wanted.
         language: of the programs.
         library: skills or declarations that programs are checked against.
         settings: how to draw.
         parser: writes the programs of generators that have none, and reads the sentences of others.
-        counts: of what is drawn.
+        counts: of the draws.
     """
     settings, counts = settings or SampleSettings(), counts or SampleCounts()
     sampler = _Sampler(generator, settings, language, library, parser, counts)
@@ -70,7 +70,7 @@ def sample(
 
 @dataclass(frozen=True, slots=True)
 class _StartedRow:
-    """A row so far: its number, its program if it has one, and what its utterance is drawn from."""
+    """A row so far: its number, its program if it has one, and the prompt of its utterance."""
 
     number: int
     program: CheckedProgram | None
@@ -224,7 +224,7 @@ class _Sampler:
         return words, NO_PLACEHOLDER if is_other else ""
 
     def _draw_code(self, number: int) -> tuple[str, ...]:
-        """Return the words of a row's control code, drawn as often as the release says."""
+        """Return the words of a row's control code, drawn by the released frequencies."""
         generator = self.generator
         if generator.codes is None:
             return ()

@@ -120,7 +120,7 @@ class Duration:
         return self.epochs * self.epoch + self.private
 
     def describe(self, rows: int, threads: int) -> str:
-        """Return a line for people: how long, of what, and what changes it."""
+        """Return a line for people: the duration, its parts, and the settings that change it."""
         used = "1 thread" if threads == 1 else f"{threads} threads"
         parts = [f"{_in_minutes(self.private)} for noisy steps"]
         if self.epochs:
@@ -174,7 +174,7 @@ def plan_duration(epochs: float | None, *, epoch: float, private: float) -> Dura
 def plan_duration_once(work: Path, measure: Callable[[], Duration]) -> Duration:
     """Return the duration that a run was begun with, or measured and kept now.
 
-    The epochs are part of what a run does: they stay where it goes on, on another machine too.
+    The epochs are part of the plan of a run: they stay where it goes on, on another machine too.
     """
     place = work / DURATION
     if place.exists():

@@ -66,7 +66,7 @@ def fit(
     before_private: Callable[[], None] | None = None,
     listen: Listen | None = None,
 ) -> tuple[Generator, Spent]:
-    """Return the generator as the rows teach it, and what was spent.
+    """Return the generator trained on the rows, and the guarantee.
 
     Engines of all stages are checked and checkpoints looked for, then the whole plan is recorded at
     once, and only then is the histogram of codes or the first gradient of a private row taken.
@@ -83,7 +83,7 @@ def fit(
         folder: where checkpoints go, and where an interrupted run goes on from.
         before_private: is called once no stage has a step left before its first private one, as
             long as none has taken that.
-        listen: is told the stage, its steps, and losses of public rows.
+        listen: is called with the stage, its steps, and losses of public rows.
 
     Raises:
         GenieError: the engine cannot be used (Q020 to Q025), there is nothing to learn from (O008),
@@ -121,7 +121,7 @@ def fit(
 
 
 def _whole_plan_payer(plan: TrainingPlan, pay: Spend) -> Spend:
-    """Return what records the whole plan, whichever stage asks; the same run is recorded once."""
+    """Return a payer that records the whole plan once, whichever stage asks."""
 
     def pay_plan(mechanisms: Sequence[Mechanism]) -> Spent:
         if not set(mechanisms) <= set(plan.mechanisms):
@@ -206,14 +206,14 @@ def fit_by_trials(
     spend: Spend,
     folder: Path,
 ) -> tuple[Generator, Spent, Candidate]:
-    """Return the best of a random number of trainings, what was spent, and its settings.
+    """Return the best of a random number of trainings, the guarantee, and its settings.
 
     All is recorded at once, before the first step of the first trial.
 
     Args:
         generator: publicly pretrained, or new; its models are trained in place.
         units: private rows by unit.
-        plan: what will be done.
+        plan: of the trials.
         spend: the `Payer` of the rows' ledger.
         folder: where trials are kept, and where an interrupted run goes on from.
 
@@ -246,7 +246,7 @@ def fit_by_trials(
 
 
 def _digest_of(generator: Generator) -> str:
-    """Return what the ledger records of a generator: all that it releases."""
+    """Return the digest of a generator for the ledger: of all that it releases."""
     digest = digest_of_weights(generator.models.values())
     return " ".join([digest, *map(repr, generator.weights)])
 
@@ -262,8 +262,8 @@ def _with_code_weights(
 
     It is drawn once in the life of a run.
 
-    Two processes that go on with one run would draw twice what is paid once: nobody else may train
-    in the folder meanwhile (`train_alone`).
+    Two processes that go on with one run would draw twice a histogram that is paid once: nobody
+    else may train in the folder meanwhile (`train_alone`).
     """
     codes = generator.codes
     if codes is None:

@@ -1,6 +1,6 @@
 """A generator: the language models of its stages, and the folder in which it lies with its card.
 
-The folder cannot be written without what was spent on it.
+The folder cannot be written without the guarantee spent on it.
 """
 
 import json
@@ -37,10 +37,10 @@ from genie_dp.run.page import render_card
 
 @dataclass(frozen=True, slots=True)
 class Public:
-    """What public rows say of programs, for sampling under a grammar.
+    """The content of public programs, for sampling under a grammar.
 
     Attributes:
-        texts: what a decoding grammar is given: constants of ThingTalk, programs of S-expressions.
+        texts: the text for a decoding grammar: constants of ThingTalk, programs of S-expressions.
         placeholders: those that programs hold.
         unsaid: tokens of programs that no public utterance has, and no plain words or placeholders:
             sampled utterances do not have them either.
@@ -61,7 +61,7 @@ class Generator:
         tokenizer: of all stages.
         models: a CausalLM by the name of its stage.
         settings: sizes of the own decoder or recurrent model, or which model of Hugging Face.
-        public: what sampling under a grammar needs.
+        public: the texts and tokens for sampling under a grammar.
         codes: the control codes, None without.
         weights: how many rows have each of `codes.all`, as released; empty before.
     """
@@ -141,7 +141,7 @@ def build_model(settings: networks.Settings, tokens: int, *, seed: int, stage: s
 def public_of(
     rows: Iterable[LabelledRow], language: Language, functions: Iterable[str] = ()
 ) -> Public:
-    """Return what public rows say of programs; those that cannot be read say nothing."""
+    """Return the content of the programs of public rows; programs that do not parse are skipped."""
     texts: set[str] = set()
     placeholders: set[str] = set()
     words: set[str] = set()
@@ -168,14 +168,14 @@ def public_of(
 
 
 def _is_constant(text: str) -> bool:
-    """Tell whether a constant is none that any plain words could be, and no placeholder."""
+    """Return whether a constant is neither plain words nor a placeholder."""
     is_quoted = text.startswith('"')
     words = text[1:-1].split() if is_quoted else []
     return not is_slot(text) and not (is_quoted and all(map(is_plain_or_slot, words)))
 
 
 def is_plain_or_slot(word: str) -> bool:
-    """Tell whether a word of a text needs no constant to be written."""
+    """Return whether a word of a text can be written without a constant."""
     return is_plain(word) or is_slot(word)
 
 
@@ -188,7 +188,7 @@ _ROWS = {
 
 @dataclass(frozen=True, slots=True)
 class GeneratorCard:
-    """What the card of a generator says.
+    """The content of a generator's card.
 
     Attributes:
         spent: the guarantee; there is no card without one.
@@ -206,7 +206,7 @@ class GeneratorCard:
 
     @property
     def rows(self) -> str:
-        """Return what it draws, in words."""
+        """Return a description of its rows and models."""
         return _ROWS[self.kind]
 
     @property
@@ -246,7 +246,7 @@ def save_generator(
     Args:
         generator: with its trained models.
         folder: made if needed; files of the same names are replaced.
-        spent: what was spent on it.
+        spent: its guarantee.
         facts: public facts of its training, for configuration and card.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -287,13 +287,13 @@ def save_generator(
 def save_public(
     generator: Generator, budget: Budget, folder: Path, *, limits: Sequence[str] = ()
 ) -> None:
-    """Write a generator as it is before private rows, of which it says nothing.
+    """Write a generator as it is before private rows; it discloses nothing of them.
 
     Args:
         generator: not yet trained on private rows; its codes are taken to be equally frequent.
         budget: of the rows that it will learn.
         folder: made if needed; files of the same names are replaced.
-        limits: what is not promised of the rows that it has learned.
+        limits: of the promise about the rows that it has learned.
     """
     nothing = Spent(
         epsilon=0.0,

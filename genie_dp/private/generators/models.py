@@ -2,7 +2,8 @@
 
 Every engine of DP training works on them: linear layers, embeddings and layer norms, an untied
 head, positions as explicit contiguous ids, so that gradients per row can be computed, and no row
-sees another. Before the models stand the batches that they learn from, and what sampling asks.
+sees another. Before the models stand the batches that they learn from, and the interface for
+sampling.
 """
 
 from collections.abc import Sequence
@@ -115,7 +116,7 @@ def losses_of(head: nn.Linear, states: torch.Tensor, batch: Sequences) -> torch.
 
 @dataclass(frozen=True, slots=True)
 class DecoderState:
-    """What a model remembers of B sequences.
+    """The state of B sequences in a model.
 
     Attributes:
         cache: keys and values (B, heads, S, d / heads) of each layer in turn.
@@ -187,7 +188,7 @@ class DecoderSettings:
     Attributes:
         size: of embeddings and states.
         layers, heads: of the transformer; a layer's inner size is four times `size`.
-        longest: tokens of a sequence; what comes later shares the last position.
+        longest: tokens of a sequence; later tokens share the last position.
     """
 
     size: int = 256
@@ -424,7 +425,7 @@ class RecurrentLM(Module):
 
 @dataclass(frozen=True, slots=True)
 class HuggingFaceSettings:
-    """Which model, and what of it is trained.
+    """The base model, and the parts of it that are trained.
 
     Attributes:
         base: name on the hub, or a folder.
@@ -433,7 +434,7 @@ class HuggingFaceSettings:
         untie: whether the head is a matrix of its own.
         longest: tokens of a sequence; fewer where the model has fewer positions.
         fresh: whether to read the weights of `base`; a saved model has its own.
-        instructs: whether prompts say what is to be written (stages.encode_prompt).
+        instructs: whether prompts have an instruction (stages.encode_prompt).
     """
 
     base: str

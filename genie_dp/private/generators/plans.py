@@ -1,4 +1,4 @@
-"""What a private run will do, in public numbers; its noise, and the file that a resumed run reads.
+"""The plan of a private run, in public numbers; its noise, and the file that a resumed run reads.
 
 Nothing here needs torch.
 """
@@ -70,7 +70,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """What a run will do to private data; public numbers only.
+    """The steps and noise of a run on private data; public numbers only.
 
     Attributes:
         noise_multiplier: of all stages.
@@ -90,13 +90,13 @@ class TrainingPlan:
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """Return what the ledger is told, before anything is released."""
+        """Return the mechanisms for the ledger, before anything is released."""
         histogram = [Gaussian(self.code_noise)] if self.code_noise else []
         stages = (self.stage(name) for name in self.steps)
         return (*histogram, *stages)
 
     def stage(self, name: StageName) -> PoissonGaussian:
-        """Return what the training of one stage is to the accountant."""
+        """Return the mechanism of the training of one stage."""
         steps = self.steps[name]
         return noisy_steps(self.noise_multiplier, self.rate, steps, min(self.bands, steps))
 
@@ -218,7 +218,7 @@ def plan_training(
         kind: which stages there are.
         amount: how much training.
         epsilon, delta: of this run, together with `before`.
-        before: what was spent already, to use up what is left of a budget; () for this run alone.
+        before: earlier spends, to use up the remaining budget; () for this run alone.
         accountant: who computes epsilon.
 
     Raises:

@@ -1,6 +1,6 @@
-"""Public pretraining: what synthesized rows teach before any private row is seen.
+"""Public pretraining: on synthesized rows, before any private row is seen.
 
-What it gave can be kept: runs of the same public rows, model and seed learn them once. Only public
+Its weights can be kept: runs of the same public rows, model and seed learn them once. Only public
 rows are in these weights, so a folder of them is nobody's secret.
 """
 
@@ -32,7 +32,7 @@ _WEIGHING = "tokens alike"
 def weights_file(
     folder: Path, model: Any, rows: Sequence[EncodedRow], settings: TrainSettings, batch: int
 ) -> Path:
-    """Return the file for what a model learns; its name says all that it depends on.
+    """Return the file for the weights of a pretraining; its name is a digest of its inputs.
 
     Args:
         folder: where such files are kept.
@@ -117,8 +117,8 @@ class EncodedBatches:
 class _PartlySpelled(PublicTokenizer):
     """A tokenizer that writes some of the known words in pieces.
 
-    Private rows have words that the table lacks. Their pieces are learned from known words, for
-    which the model has seen what stands around them.
+    Private rows have words that the table lacks. Their pieces are learned from known words, whose
+    contexts the model has seen.
     """
 
     def __init__(self, tokenizer: PublicTokenizer, rng: Random, share: float):
@@ -163,13 +163,13 @@ def pretrain_publicly(
     """Train a model on public rows by the common loop, without noise.
 
     Args:
-        model: a CausalLM; its weights are what it starts from.
+        model: a CausalLM; its weights are the starting point.
         rows: as `public_sequences` gives them.
         settings: how to train.
         batch: rows of a batch.
         folder: where checkpoints go, and where an interrupted run goes on from.
         kept: where the weights after it are kept and, if the same run was made, taken from.
-        listen: is told losses; they are of public rows.
+        listen: is called with losses; they are of public rows.
     """
     place = weights_file(kept, model, rows, settings, batch) if kept else None
     if place is not None and place.exists():

@@ -1,6 +1,6 @@
 """Rows of generators: those that are learned from, with their programs, and those that were drawn.
 
-Drawn rows are known by what they hold, and by the run that the ledger has.
+Drawn rows are identified by their content, and by the run that the ledger has.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ OpenParser = Callable[[Path], ProgramSource]
 
 @dataclass(frozen=True, slots=True)
 class ParserFolder:
-    """The folder of a parser, whose manifest tells which rows it learned of, and its reader."""
+    """The folder of a parser, whose manifest lists the rows that it learned of, and its reader."""
 
     path: Path
     opener: OpenParser
@@ -70,7 +70,7 @@ def use_parser(parser: Any, *, code: str = "H008") -> ParserFolder | None:
         code: of the error.
 
     Raises:
-        GenieError: it has no folder, whose manifest tells which rows it learned of.
+        GenieError: it has no folder, whose manifest lists the rows that it learned of.
     """
     if parser is None:
         return None
@@ -88,7 +88,7 @@ NO_ROUND_TRIP = "read as another program by the parser"
 
 @dataclass(slots=True)
 class SampleCounts:
-    """What was drawn. Counts of samples are no secret.
+    """The counts of draws. Counts of samples are no secret.
 
     Attributes:
         drawn: how many rows were begun.
@@ -116,7 +116,7 @@ class CheckedProgram:
 def check_program(
     tokens: Sequence[str], language: Language, library: Library | None
 ) -> CheckedProgram | None:
-    """Return what tokens say as a program, or None where they are none, or ill-typed."""
+    """Return tokens as a program, or None where they are none, or ill-typed."""
     try:
         tree = language.from_tokens(" ".join(tokens))
         if any(problem.severity == "error" for problem in language.check(tree, library)):
@@ -159,7 +159,7 @@ def read_public_rows(source: Rows | str | Path, language: Language) -> Sequence[
 def label_public_rows(
     examples: Sequence[Example], language: Language, codes: Codes | None = None
 ) -> list[LabelledRow]:
-    """Return public rows with what the stages want of them."""
+    """Return public rows with the labels that the stages need."""
     return [_label_row(row.utterance, row.program, language, codes) for row in examples]
 
 
@@ -172,7 +172,7 @@ def label_private_rows(
     parser: ProgramSource | None = None,
     library: Library | None = None,
 ) -> Units[tuple[LabelledRow, ...]]:
-    """Return private rows with what the stages want of them, unit by unit.
+    """Return private rows with the labels that the stages need, unit by unit.
 
     A row's label depends on the row alone, so that a unit changes nothing but its own rows. Rows
     that are to have a program and get none are left out; how many is private.
@@ -233,7 +233,7 @@ def _label_row(
 
 
 def has_same_placeholders(utterance: Sequence[str], program: str) -> bool:
-    """Tell whether sentence and program have the same placeholders.
+    """Return whether sentence and program have the same placeholders.
 
     >>> has_same_placeholders("dim to NUMBER_0".split(), "now => @x.dim NUMBER_1")
     False
@@ -267,7 +267,7 @@ def read_drawn_rows(path: Path, spent: Spent, ledger: Ledger) -> tuple[Example, 
 
     Args:
         path: of the rows; their manifest lies beside them.
-        spent: the guarantee that is said to be theirs.
+        spent: the guarantee claimed for them.
         ledger: of the private rows.
 
     Raises:

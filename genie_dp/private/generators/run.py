@@ -77,8 +77,8 @@ class GeneratorResult(TrainingResult):
     """A generator that was trained on private rows.
 
     Attributes:
-        plan: what was done, in public numbers.
-        budget: what was promised.
+        plan: of the training, in public numbers.
+        budget: the promise.
         doubts: warnings about the run; they were shown before anything was spent.
         learning_rate: that of the best of several trials, None where none were made.
     """
@@ -93,7 +93,7 @@ class GeneratorResult(TrainingResult):
         return f"GeneratorResult({self.output}: {amount} for each {self.budget.unit})"
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield messages for the user."""
         ending = f" ({self.seconds:.0f} s)"
         if self.learning_rate is not None:  # the time would say how many trials there were
             ending = f": batch {self.plan.batch:g}, learning rate {self.learning_rate:g} are chosen"
@@ -243,7 +243,7 @@ class GeneratorTraining(Training):
 
     @classmethod
     def help(cls) -> str:
-        """Return the help text of a kind's command: its own line, then what holds of all kinds."""
+        """Return the help text of a kind's command: its own line, then the text of all kinds."""
         _, _, shared = help_of(GeneratorTraining).partition("\n\n")
         return f"{help_of(cls)}\n\n{shared}"
 
@@ -550,7 +550,7 @@ class GeneratorTraining(Training):
         work: Path,
         progress: bool | None,
     ) -> TrainedGenerator:
-        """Return the generator with what was done: of trials the best."""
+        """Return the generator with its plan and facts: of trials the best."""
         from genie_dp.private.generators.fit import fit, fit_by_trials
 
         # All folders are in the run's name in the ledger, so none is trained again for nothing.

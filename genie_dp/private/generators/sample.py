@@ -36,7 +36,7 @@ class SampleResult(Result):
         rows: the rows.
         output: where they are; "" where they are in memory.
         number, wanted: how many there are, and were asked for.
-        counts: what was drawn for them.
+        counts: of the draws for them.
         spent: the guarantee of the generator, and of its rows.
         has_programs: whether they have any: those of one-stage and control need a parser.
         seconds: how long all took.
@@ -62,7 +62,7 @@ class SampleResult(Result):
         return replace(self, output="", rows=Rows(lambda: iter(rows), "of a private generator"))
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield messages for the user."""
         if not self.has_programs:
             yield "the rows have no programs; a parser writes them: --parser DIR"
         for reason, count in self.counts.dropped.most_common():

@@ -1,9 +1,9 @@
 """Multinomial sampling and beams from a causal language model, in batches; under a grammar, too.
 
-A decoding grammar says which tokens of a well-typed program may follow; the tokenizer writes each
-of them in its pieces. A grammar lets free text be copied from a sentence. Here there is none: it is
-given one of placeholders and of a wildcard, and where the wildcard may come, any plain word may be
-written, and any other word that free text of public programs has, such as "7:30".
+A decoding grammar lists the tokens of a well-typed program that may follow; the tokenizer writes
+each of them in its pieces. A grammar lets free text be copied from a sentence. Here there is none:
+it is given one of placeholders and of a wildcard, and where the wildcard may come, any plain word
+may be written, and any other word that free text of public programs has, such as "7:30".
 """
 
 import math
@@ -33,7 +33,7 @@ _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?:['-][^\W\d_A-Z]+)*")
 
 
 def is_plain(word: str) -> bool:
-    """Tell whether a word is one that free text may hold: letters, with ' and - between them.
+    """Return whether a word is one that free text may hold: letters, with ' and - between them.
 
     >>> [is_plain(word) for word in ("o'clock", "NUMBER_0", "@x.f", "2")]
     [True, False, False, False]
@@ -66,8 +66,8 @@ class GrammarSpelling:
             grammar: of the language over a library.
             tokenizer: of the model.
             placeholders: tokens that programs may hold as they are, such as NUMBER_0.
-            texts: public programs or parts of them, in tokens. What the grammar would copy of them
-                may stand in any free text.
+            texts: public programs or parts of them, in tokens. The tokens that the grammar would
+                copy of them may stand in any free text.
         """
         self.grammar, self.tokenizer = grammar, tokenizer
         copied = {token for text in texts for token in text.split()} - grammar.vocabulary
@@ -118,7 +118,7 @@ class SpelledPrefix:
     """A program so far, by ids; immutable, so that the hypotheses of a beam may share it.
 
     Attributes:
-        allowed: what may come after the last whole token.
+        allowed: the tokens that may come after the last whole token.
         nodes: places in the trees of the tokens that may have been begun.
         text: the word that was begun, if it may be one of a free text, else None.
         count: ids of the token that was begun.
@@ -139,7 +139,7 @@ class SpelledPrefix:
         self.allowed: Allowed = prefix.allowed
 
     def mark(self, row: Mask, *, closing: bool = False) -> None:
-        """Set True what may come next in a row (V,) that is all False.
+        """Set True the ids that may come next in a row (V,) that is all False.
 
         Where the program may end while `closing`, it must, and no word is made longer.
         """
@@ -207,7 +207,7 @@ class SpelledPrefix:
 
 
 def mask_rows(prefixes: Sequence[SpelledPrefix], *, closing: Sequence[bool]) -> Mask:
-    """Return (rows, V): what each prefix allows next; see `SpelledPrefix.mark`."""
+    """Return (rows, V): the ids that each prefix allows next; see `SpelledPrefix.mark`."""
     out = np.zeros((len(prefixes), prefixes[0].spelling.size), np.bool_)
     for row, prefix, must_end in zip(out, prefixes, closing, strict=True):
         prefix.mark(row, closing=must_end)
@@ -224,7 +224,7 @@ class DrawnIds:
 
     Attributes:
         ids: of it, without the end.
-        log_probability: of what was drawn, after temperature, top-k, top-p and grammar, in nats.
+        log_probability: of the ids, after temperature, top-k, top-p and grammar, in nats.
         ended: whether it came to its end; otherwise it was cut.
     """
 
@@ -264,7 +264,7 @@ class _Hypothesis:
 
 @dataclass(slots=True)
 class _Beam:
-    """What is known of one sequence."""
+    """The state of one sequence's beam."""
 
     live: list[_Hypothesis]
     ended: list[DrawnIds] = field(default_factory=list)
@@ -303,7 +303,7 @@ def draw(
         tokenizer: the model's.
         settings: how to draw.
         generator: of the random numbers; on the CPU, so that they are the same on any device.
-        paths: what may be written, one empty prefix a prompt; None for any text.
+        paths: the allowed texts, one empty prefix a prompt; None for any text.
         never: ids that may not come, beside those that stand for no text.
     """
     beams = [
@@ -331,7 +331,7 @@ def draw(
 
 
 def writes_no_word(piece: TokenPiece | None) -> bool:
-    """Tell whether a piece stands for no text, or has white space inside."""
+    """Return whether a piece stands for no text, or has white space inside."""
     if piece is None:
         return True
     return any(map(str.isspace, piece.text.decode("utf-8", errors="replace")))
@@ -362,7 +362,7 @@ def _score_next(
     settings: SamplingSettings,
     never_alone: NeverAlone,
 ) -> torch.Tensor:
-    """Return (R, V) log-probabilities of what may come after each live hypothesis."""
+    """Return (R, V) log-probabilities of the next id after each live hypothesis."""
     live = [each for beam in beams for each in beam.live]
     logits = logits.cpu().float()
     # A model may have more ids than its tokenizer; these write nothing.
@@ -411,7 +411,7 @@ def _advance(
 def _follow(
     beam: _Beam, drawn: list[tuple[float, int, int]], end: int, settings: SamplingSettings
 ) -> None:
-    """Let the likeliest of what was drawn go on; an end counts among the best `width`."""
+    """Let the likeliest of the drawn hypotheses go on; an end counts among the best `width`."""
     following: list[_Hypothesis] = []
     for rank, (score, row, index) in enumerate(sorted(drawn, reverse=True)):
         parent = beam.live[row]

@@ -47,7 +47,7 @@ _DRAWN = "trials.json"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Settings that may be chosen: what a training with them does, and how."""
+    """Settings that may be chosen: the plan of a training with them, and its optimizer."""
 
     plan: TrainingPlan
     training: NoisySteps
@@ -55,7 +55,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SelectionPlan:
-    """What a selection will do to private data; public numbers only.
+    """The trainings and scores of a selection on private data; public numbers only.
 
     Attributes:
         candidates: the settings, each as likely to be tried.
@@ -73,7 +73,7 @@ class SelectionPlan:
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """Return what the ledger is told: a unit is for training or for scores, not for both."""
+        """Return the mechanisms for the ledger: a unit is for training or for scores alone."""
         trainings = dict.fromkeys(_runs_of(candidate.plan) for candidate in self.candidates)
         return (Selection((*trainings, (Gaussian(self.score_noise),)), self.trials, self.mean),)
 
@@ -124,7 +124,7 @@ def plan_selection(
         settings: how much training, and how noisy steps are taken, of each candidate.
         trials, mean, held_out: as the plan has them.
         epsilon, delta: of this run, together with `before`.
-        before: what was spent already, to use up what is left of a budget; () for this run alone.
+        before: earlier spends, to use up the remaining budget; () for this run alone.
         accountant: who computes epsilon.
 
     Raises:
@@ -169,7 +169,7 @@ def plan_selection(
 
 
 def _scale_noise(noise: float, scale: float) -> float:
-    """Return noise times a scale, rounded up to what people copy."""
+    """Return noise times a scale, rounded up to a readable number of digits."""
     return noise if scale == 1 else math.ceil(noise * scale * FINENESS) / FINENESS
 
 
@@ -212,9 +212,9 @@ def draw_number(trials: Trials, mean: float, rng: Random) -> int:
 
 
 def is_held_out(unit: Sequence[LabelledRow], share: float) -> bool:
-    """Tell whether a unit scores instead of being learned from: it follows from its rows alone.
+    """Return whether a unit scores instead of being learned from: it follows from its rows alone.
 
-    So adding or removing a unit changes either what is learned or what scores.
+    So adding or removing a unit changes either the training or the scores.
     """
     lines = sorted(f"{' '.join(row.utterance)}\t{' '.join(row.program)}" for row in unit)
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).digest()
@@ -239,7 +239,7 @@ def fit_best(
     Args:
         generator: publicly pretrained; its models are trained in place.
         units: private rows by unit.
-        plan: what will be done.
+        plan: of the trials.
         fit: trains the generator with a candidate's settings on units, in a folder.
         folder: where trials and their scores are kept: as private as the rows.
     """

@@ -1,4 +1,4 @@
-"""What each kind of generator learns: its stages, and rows as the sequences of a stage."""
+"""The stages of each kind of generator, and rows as the sequences of a stage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ class EncodedRow:
 
     Attributes:
         tokens: the ids.
-        scored_from: the first place that the model is to predict; what comes before is a prompt.
+        scored_from: the first place that the model is to predict; the ids before it are a prompt.
     """
 
     # Ids of private rows are private text: neither a log nor an error shows them.
@@ -44,8 +44,8 @@ class GeneratorStage:
     """One language model: of programs or utterances, given a prompt.
 
     Attributes:
-        name: what it writes.
-        prompt: what it is given before.
+        name: of its output.
+        prompt: the name of its prompt.
     """
 
     name: StageName
@@ -77,7 +77,7 @@ class LabelledRow:
 
 
 def needs_programs(kind: Kind) -> bool:
-    """Tell whether private rows must have programs, given or parsed."""
+    """Return whether private rows must have programs, given or parsed."""
     return kind != "one-stage"
 
 
@@ -105,10 +105,10 @@ _TASKS: Mapping[tuple[StageName, Prompt], str] = {
 def encode_prompt(
     stage: GeneratorStage, words: Sequence[str], tokenizer: Tokenizer, *, longest: int
 ) -> tuple[int, ...]:
-    """Return the ids before what a stage writes: BEGIN alone, or BEGIN, the prompt and SEPARATOR.
+    """Return the ids before a stage's output: BEGIN alone, or BEGIN, the prompt and SEPARATOR.
 
     A prompt takes at most half of the `longest` tokens; its end is cut. Tokenizers of pretrained
-    models have a line before it that says what is to be written.
+    models have a line with an instruction before it.
     """
     task = _TASKS[stage.name, stage.prompt].split() if tokenizer.instructs else ()
     if stage.prompt == "nothing" and not task:
@@ -120,7 +120,7 @@ def encode_prompt(
 def encode_row(
     stage: GeneratorStage, row: LabelledRow, tokenizer: Tokenizer, *, longest: int
 ) -> EncodedRow:
-    """Return a row as a stage learns it; what goes beyond `longest` is cut, and has no END then."""
+    """Return a row as a stage learns it, cut at `longest` tokens, with no END then."""
     before = encode_prompt(stage, prompt_of(stage, row), tokenizer, longest=longest)
     words = row.program if stage.name == "program" else row.utterance
     tokens = (*before, *encode(words, tokenizer), tokenizer.end)

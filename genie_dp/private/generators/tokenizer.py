@@ -26,7 +26,7 @@ _LONGEST_PIECE = 5
 
 
 class TokenPiece(NamedTuple):
-    """What a token writes: bytes of UTF-8, and whether they begin a word."""
+    """The text of a token: bytes of UTF-8, and whether they begin a word."""
 
     text: bytes
     is_first: bool
@@ -37,7 +37,7 @@ class Tokenizer(Protocol):
 
     @property
     def instructs(self) -> bool:
-        """Return whether prompts say what is to be written, to a model that has read much."""
+        """Return whether prompts have an instruction, for a model that has read much."""
 
     @property
     def begin(self) -> int:
@@ -45,7 +45,7 @@ class Tokenizer(Protocol):
 
     @property
     def separator(self) -> int:
-        """Return the id between a prompt and what follows it."""
+        """Return the id between a prompt and its continuation."""
 
     @property
     def end(self) -> int:
@@ -53,13 +53,13 @@ class Tokenizer(Protocol):
 
     @property
     def pieces(self) -> Sequence[TokenPiece | None]:
-        """Return what each id writes; None for those that stand for no text."""
+        """Return the piece of each id; None for those that stand for no text."""
 
     def spell(self, word: str) -> tuple[int, ...]:
         """Return the ids of one word: the first begins a word, the others do not."""
 
     def save(self, folder: Path) -> None:
-        """Write what `load_tokenizer` reads."""
+        """Write the file for `load_tokenizer`."""
 
 
 def encode(words: Iterable[str], tokenizer: Tokenizer) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ class PublicTokenizer:
 
     @cached_property
     def pieces(self) -> tuple[TokenPiece | None, ...]:
-        """Return what each id writes: words, bytes that begin one, bytes inside, longer pieces."""
+        """Return the piece of each id: words, bytes that begin one, bytes inside, longer pieces."""
         single = [bytes((value,)) for value in range(_BYTES)]
         return (
             *(None for _ in SPECIAL),
@@ -258,7 +258,7 @@ class PretrainedTokenizer:
 
         Args:
             base: name on the hub, or a folder.
-            instructs: whether prompts say what is to be written.
+            instructs: whether prompts have an instruction.
 
         Raises:
             GenieError: H005, there is none, or it cannot write every word.
@@ -286,7 +286,7 @@ class PretrainedTokenizer:
 
     @cached_property
     def pieces(self) -> tuple[TokenPiece | None, ...]:
-        """Return what each id writes."""
+        """Return the piece of each id."""
         special = set(self.tokenizer.all_special_ids)
         names: list[str] = self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))
         return tuple(

@@ -1,7 +1,7 @@
 """Training on private rows as a stage: pay, train with noise, deliver a generator.
 
-Stages of `run` and of `private.crt` differ in what they learn, and from which rows. Nothing here
-needs torch until it trains.
+Stages of `run` and of `private.crt` differ in their models and rows. Nothing here needs torch until
+it trains.
 """
 
 import time
@@ -48,7 +48,7 @@ class TrainingResult(Result):
         output: its folder.
         plan: its noisy steps, in public numbers; None for a baseline without any.
         spent: all that was spent of the rows' budget so far.
-        budget: what was promised; None for a baseline.
+        budget: the promise; None for a baseline.
         seconds: how long all took.
     """
 
@@ -67,7 +67,7 @@ class TrainingResult(Result):
         yield f"{noise}-> {self.output}{ending}"
 
     def budget_lines(self) -> Iterator[str]:
-        """Yield what is spent of the budget."""
+        """Yield the spends of the budget."""
         if self.budget is not None:
             budget = self.budget
             yield (
@@ -78,7 +78,7 @@ class TrainingResult(Result):
 
 @dataclass(frozen=True, slots=True)
 class TrainedGenerator:
-    """A generator with what `Training.finish` writes beside it.
+    """A generator with the facts that `Training.finish` writes beside it.
 
     Attributes:
         generator: the models.
@@ -257,7 +257,7 @@ class Training(Release):
         """Return the trained generator.
 
         Args:
-            public: what `plan` read of public files.
+            public: the public inputs, as `plan` read them.
             plan: the noisy steps, None without any.
             work: the work folder.
             progress: whether to show progress.
@@ -304,11 +304,11 @@ class Training(Release):
     def result(
         self, drawn: TrainedGenerator, public: Any, made: Path, target: str
     ) -> TrainingResult:
-        """Return the result, after writing what else belongs into the folder.
+        """Return the result, after writing the other files of the folder.
 
         Args:
-            drawn: what was trained.
-            public: what `plan` read of public files.
+            drawn: the trained generator.
+            public: the public inputs, as `plan` read them.
             made: the folder.
             target: its name.
         """
