@@ -1,4 +1,4 @@
-"""Settings of redaction, of what it is measured by, and of detectors that are trained."""
+"""Settings of redaction, of its measurement, and of the training of detectors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ POINTS: tuple[Points, ...] = get_args(Points)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectorConfig:
-    """What finds secrets: patterns, phones and placeholders unless left out, and those named."""
+    """The detectors: patterns, phones and placeholders unless left out, and those named."""
 
     gazetteer: tuple[tuple[str, str], ...] = setting(
         (),

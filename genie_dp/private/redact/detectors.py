@@ -1,6 +1,6 @@
 """Detectors beside the patterns: phone numbers, placeholders, listed values, and those of others.
 
-Nothing is downloaded: a model of spaCy or Presidio that is not there is a mistake that says so.
+Nothing is downloaded: a missing model of spaCy or Presidio is an error with a hint.
 """
 
 import os
@@ -115,7 +115,7 @@ class Gazetteer:
         A table whose head begins with `value` is read without its head.
 
         Raises:
-            GenieError: the file cannot be read, or holds no values (E004). No value is told.
+            GenieError: the file cannot be read, or holds no values (E004). No value is shown.
         """
         try:
             lines = read_text(path, code="E004").split("\n")
@@ -155,7 +155,7 @@ def _fold(value: str) -> tuple[str, ...]:
 
 
 def _key(word: str) -> str:
-    """Return what is equal for all ways to write a word, its accents and its case."""
+    """Return the common key of all ways to write a word, its accents and its case."""
     return normalize("NFC", normalize("NFC", word).casefold())
 
 
@@ -207,7 +207,7 @@ class Spacy:
 
 
 class Presidio:
-    """What Presidio's analyzer finds, by its kinds in lower case."""
+    """The findings of Presidio's analyzer, by its kinds in lower case."""
 
     name = "presidio"
 
@@ -231,7 +231,7 @@ class Presidio:
         self._analyzer: Any = AnalyzerEngine(nlp_engine=engine, supported_languages=[language])
 
     def find(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
-        """Return what is found in each text, with Presidio's scores."""
+        """Return the findings of each text, with Presidio's scores."""
         return [
             tuple(
                 Finding(

@@ -1,12 +1,12 @@
 """Data points that were there before: equal ones by hash, alike ones by MinHash.
 
 Points are added as they are read; nothing is kept of them but a hash and, for alike ones, their
-letters packed and 16 keys: 300 MB for a million (benchmarks/redaction.py). `later` then says which
-points have one before them that is equal or alike.
+letters packed and 16 keys: 300 MB for a million (benchmarks/redaction.py). `later` then marks the
+points that have an equal or alike one before them.
 
-Equal is what is equal in all that redaction reads, kept fields as well: then it does not matter
+Points are equal if all that redaction reads is equal, kept fields as well: then it does not matter
 which of several stays, and one row more changes no other (docs/research/redaction.md). Alike ones
-are looked for within a unit, where there is one: what is said of a unit follows from its own rows.
+are looked for within a unit, where there is one: the results for a unit follow from its own rows.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _DIGEST = 16
 
 
 class Duplicates:
-    """What is known of the points so far."""
+    """The hashes of the points so far."""
 
     def __init__(self, near: float | None = None, *, unit_field: str | None = None):
         """Look for equal points, and with `near` for those of at least that Jaccard similarity.

@@ -170,15 +170,15 @@ def train_detector(
 ) -> TaggerDetector:
     """Return a detector trained on texts with known secrets; the same seed gives the same.
 
-    The texts must be public: its words are in the folder, and nothing is said of what the weights
-    remember.
+    The texts must be public: their words are in the folder, and there is no guarantee about
+    memorization by the weights.
 
     Args:
         rows: texts with their secrets.
         training: how.
         settings: of the network.
-        facts: what the card says.
-        listen: is told what happens.
+        facts: for the card.
+        listen: is called with progress messages.
 
     Raises:
         GenieError: no text has a secret (E013).
@@ -230,7 +230,7 @@ class DetectorResult(Result):
     detector: TaggerDetector
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield messages for the user."""
         yield f"a detector of {', '.join(self.detector.kinds)} -> {self.folder}"
 
 

@@ -84,12 +84,12 @@ def rate(found: int, of: int, *, level: float = 0.95) -> Rate:
 
 
 def rate_by_text(counts: Iterable[tuple[int, int]], *, level: float = 0.95) -> Rate:
-    """Return a share of what comes in texts, with its interval by texts.
+    """Return a share of items that come in texts, with its interval by texts.
 
-    Secrets of one text are missed together, or not: a hundred in one text tell no more than one. So
-    the interval is that of as many as are independent in the worst case, n^2 / (the sum of squares
-    of those of each text) (Kish, 1965, section 8.2; Korn and Graubard, 1998). Where each text has
-    as many, it is exact.
+    Secrets of one text are missed together, or not: a hundred in one text are worth no more than
+    one. So the interval is that of as many as are independent in the worst case, n^2 / (the sum of
+    squares of those of each text) (Kish, 1965, section 8.2; Korn and Graubard, 1998). Where each
+    text has as many, it is exact.
 
     Args:
         counts: (how many, of how many) of each text.
@@ -139,15 +139,15 @@ def _above(k: int, n: int, p: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFigures:
-    """What a policy does to labelled text.
+    """The figures of a policy on labelled text.
 
     Attributes:
         policy: it.
         recall: of the secrets, the share that is taken wholly.
         gamma: of the secrets, the share of which at least a letter is left; 1 - recall.
         differs: of the secrets, the share of which the redacted text is not that of a text with a
-            mask in the secret's place: the miss rate that propositions 5 and 6 need. It counts what
-            gamma does, and secrets whose mask takes what stands beside them.
+            mask in the secret's place: the miss rate that propositions 5 and 6 need. It counts
+            those of gamma, and secrets whose mask takes text beside them.
         precision: of the pieces taken, the share that has a letter of a secret.
         letters: of the letters taken, the share that is a secret's.
         exact: of the secrets, the share taken with nothing beside them.
@@ -185,7 +185,7 @@ def measure_policies(
     *,
     level: float = 0.95,
 ) -> list[PolicyFigures]:
-    """Return what each policy does, in the order given.
+    """Return the figures of each policy, in the order given.
 
     Args:
         rows: texts with all their secrets.
@@ -273,7 +273,7 @@ def _count_hits(row: Labelled, places: Sequence[Place]) -> dict[str, tuple[int, 
 
 @dataclass(frozen=True, slots=True)
 class PolicyResult(Result):
-    """What policies find in labelled text, and what they miss.
+    """The figures of policies on labelled text, and the secrets they miss.
 
     Attributes:
         figures: all of them, as the file has them; of private text they are private.
@@ -323,7 +323,7 @@ def run(stage: ScoreRedaction, output: Output, *, progress: bool | None = None) 
 
     Raises:
         GenieError: rows with a ledger are not public (E018); figures of private text go to local
-            files only (E015); the output is the labelled text (E016); what is read is no good.
+            files only (E015); the output is the labelled text (E016); an input is invalid.
     """
     target = output.target or None
     if stage.is_public:
@@ -358,8 +358,8 @@ def run(stage: ScoreRedaction, output: Output, *, progress: bool | None = None) 
 def _shares_for_training(measured: Sequence[PolicyFigures]) -> dict[str, Any]:
     """Return the shares that `genie-dp private train crt --report` reads, of pi and pi_c.
 
-    Gamma is what differs by pi. A row is public if neither policy takes anything of it, which is
-    what pi_c alone says where it takes all that pi takes.
+    Gamma is `differs` of pi. A row is public if neither policy takes anything of it, which is the
+    decision of pi_c alone where it takes all that pi takes.
     """
     by_name = {row.policy.name: row for row in measured}
     pi, conservative = by_name.get("pi"), by_name.get("pi_c")

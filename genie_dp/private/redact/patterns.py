@@ -1,7 +1,7 @@
 """Secrets that have a form: addresses, numbers, dates; with checksums where they have any.
 
-Scores are by kind, from what is proved by a checksum (0.99) to what is but possible (0.2, for a
-conservative policy). A policy at 0.5 takes what most readers would take for a secret.
+Scores are by kind, from those proved by a checksum (0.99) to those but possible (0.2, for a
+conservative policy). A policy at 0.5 takes pieces that most readers would take for a secret.
 """
 
 import re
@@ -30,7 +30,7 @@ CARD_LENGTHS = range(13, 20)
 
 
 def is_luhn(digits: str) -> bool:
-    """Tell whether digits end with their check digit (ISO/IEC 7812-1:2017, annex B).
+    """Return whether digits end with their check digit (ISO/IEC 7812-1:2017, annex B).
 
     >>> is_luhn("4111111111111111"), is_luhn("4111111111111112")
     (True, False)
@@ -41,7 +41,7 @@ def is_luhn(digits: str) -> bool:
 
 
 def is_iban(text: str) -> bool:
-    """Tell whether a text without spaces is an IBAN: its country's length, and 1 mod 97.
+    """Return whether a text without spaces is an IBAN: its country's length, and 1 mod 97.
 
     >>> is_iban("GB82WEST12345698765432"), is_iban("GB83WEST12345698765432")
     (True, False)
@@ -55,7 +55,7 @@ def is_iban(text: str) -> bool:
 
 
 def is_ssn(digits: str) -> bool:
-    """Tell whether nine digits could be given out as a US social security number.
+    """Return whether nine digits could be given out as a US social security number.
 
     They have no check digit; some areas, groups and serials are never given out (Social Security
     Administration, "Social Security Number Randomization").
@@ -346,7 +346,7 @@ class Patterns:
     name = NAME
 
     def find(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
-        """Return what is found in each text.
+        """Return the findings of each text.
 
         >>> {(one.kind, one.place) for one in Patterns().find(["mail jo@example.org!"])[0]}
         {('email', (5, 19))}

@@ -1,6 +1,6 @@
 """How redacted rows were made, in a manifest beside them, which training asks.
 
-What is promised of a unit (a row, a dialogue, a user) holds if no other unit's rows follow from its
+The guarantee for a unit (a row, a dialogue, a user) holds if no other unit's rows follow from its
 own. Looking for duplicates compares rows, so it matters whose rows were compared with whose.
 """
 
@@ -19,13 +19,13 @@ SCHEMA = "genie-dp.redacted-rows/1"
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What was compared while rows were redacted; no text.
+    """The comparisons made while rows were redacted; no text.
 
     Attributes:
         unit_field: field that names units; only rows of one unit were compared. None for all rows.
         near: similarity above which rows were taken for duplicates; None for equal rows alone.
         are_compared: whether duplicates were masked at all.
-        is_all_private: whether every row was made private, whatever was found in it.
+        is_all_private: whether every row was made private, whatever its findings.
         digest: SHA-256 of the file of rows.
     """
 
@@ -51,7 +51,7 @@ class Provenance:
         return (self.unit_field or "row") + ("" if self.near is None else " with alike rows")
 
     def couples(self, unit_field: str | None) -> bool:
-        """Tell whether one unit's rows may follow from another's; None where each row is a unit.
+        """Return whether one unit's rows may follow from another's; None where each row is a unit.
 
         Equal rows are no matter to rows: whichever of them stays, the rows together are the same.
 
@@ -90,7 +90,7 @@ def read_provenance(rows: Path) -> Provenance | None:
 
 
 def redaction_of(path: Path | str, budget: Budget) -> Provenance | None:
-    """Return how a file of rows was redacted; None where no manifest of these rows tells it.
+    """Return how a file of rows was redacted; None where no manifest of these rows exists.
 
     Raises:
         GenieError: rows of several of the budget's units were compared, so that one unit more or

@@ -1,7 +1,7 @@
 """Redaction: secrets of data points become masks, and each point goes to its part.
 
 After "Provably Confidential Language Modelling" (Zhao et al., 2022), Algorithm 1, lines 2 to 4. A
-text is looked at until nothing more is found in it, so redacting what was redacted changes nothing.
+text is looked at until nothing more is found in it, so redaction is idempotent.
 """
 
 import re
@@ -79,7 +79,7 @@ def occurrences(text: str, values: Iterable[str]) -> Iterator[Place]:
 
 
 def parts(text: str, places: Sequence[Place], values: Iterable[str]) -> Iterator[Place]:
-    """Yield the leaves of a program that say a value or a part of it.
+    """Yield the leaves of a program that hold a value or a part of it.
 
     A leaf inside a value is a secret as a whole ("ann lee" of "dr. ann lee"); so is one with the
     same digits, written otherwise; of other leaves, the words that are a value's.
@@ -123,13 +123,13 @@ Part = Literal["private", "public"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Redacted:
-    """What became of a point. It never shows what it holds.
+    """A redacted point. It never shows its text.
 
     Attributes:
         point: with masks.
         part: "private" with a mask, or where the conservative policy takes anything.
         places: by text of the original point, where masks were put.
-        found: by text of the original point, what was found there first, by whatever score.
+        found: by text of the original point, the first findings there, by whatever score.
         is_duplicate: whether it was there before.
     """
 
@@ -144,14 +144,14 @@ class Redacted:
 
     @property
     def is_masked(self) -> bool:
-        """Tell whether there is a mask in what is trained on: the utterance or the program."""
+        """Return whether there is a mask in the trained text: the utterance or the program."""
         return MASK in self.point.utterance or MASK in (self.point.program or "")
 
     @property
     def as_duplicate(self) -> "Redacted":
-        """Return what becomes of the point if it was there before: the one mask.
+        """Return the point if it is a duplicate: the one mask.
 
-        A point with masks stays as it is. If it became one mask as a whole, it would tell that
+        A point with masks stays as it is. If it became one mask as a whole, it would disclose that
         somebody else has the same secret, though redaction found it (docs/research/redaction.md).
         """
         if self.is_masked:
@@ -169,7 +169,7 @@ class Redactor:
 
     Attributes:
         detectors: all of them are asked.
-        policy: what it takes is masked ("pi").
+        policy: its pieces are masked ("pi").
         conservative: a point of which it takes anything is private ("pi_c").
     """
 
@@ -181,7 +181,7 @@ class Redactor:
         check_order(self.policy, self.conservative)
 
     def redact(self, given: Sequence[Point]) -> list[Redacted]:
-        """Return what becomes of each point; it depends on that point alone."""
+        """Return the redaction of each point; it depends on that point alone."""
         work = [_Work(point) for point in given]
         waiting = work
         while waiting:
@@ -230,8 +230,8 @@ class _Work:
     Attributes:
         original: its texts.
         places: by text, where masks are, in the original's characters.
-        found: by text, what was found last, in the characters of the text as it is now.
-        first: what was found first.
+        found: by text, the last findings, in the characters of the text as it is now.
+        first: the first findings.
     """
 
     point: Point
@@ -250,7 +250,7 @@ class _Work:
         ]
 
     def pieces(self) -> Iterator[tuple["_Work", int, int, str]]:
-        """Yield what detectors look at: itself, number of the text, first character, the piece."""
+        """Yield the texts for detectors: itself, number of the text, first character, the piece."""
         for place, text in enumerate(self.texts()):
             if place == self._program:
                 for start, end in leaves(text, self.point.language):
@@ -263,7 +263,7 @@ class _Work:
         return -1 if self.point.program is None else 1
 
     def mask(self, policy: Policy) -> bool:
-        """Mask what a policy takes of what was found, everywhere in the point; tell of a change."""
+        """Mask the findings that a policy takes, everywhere in the point; return whether it changed."""
         self.first = self.first or self.found
         texts, before = self.texts(), list(self.places)
         for i, text in enumerate(texts):

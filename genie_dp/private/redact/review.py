@@ -1,7 +1,7 @@
-"""The page on which the owner of private rows looks at what was found in them, and what was not.
+"""The page on which the owner of private rows reviews the findings in them, and the misses.
 
 It holds private text, so it loads nothing, runs nothing, asks not to be kept by search engines,
-blurs what was found until it is asked for, and prints none of it.
+blurs the findings until they are asked for, and prints none of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ class Review:
     Attributes:
         most: rows of a sort.
         seed: of the draws.
-        rows: by sort, what the page shows so far.
+        rows: by sort, the rows on the page so far.
         seen: by sort, how many rows there were so far.
     """
 
@@ -113,7 +113,7 @@ def _show_row(number: int, original: Point, one: Redacted, redactor: Redactor) -
 def _pieces(
     text: str, places: Sequence[tuple[int, int]], found: Sequence[Finding], redactor: Redactor
 ) -> tuple[PagePiece, ...]:
-    """Return a text in pieces: masks, what the conservative policy takes, and the rest."""
+    """Return a text in pieces: masks, pieces of the conservative policy, and the rest."""
     caught = () if redactor.conservative.every_text else redactor.conservative.taken(text, found)
     sorts = [""] * len(text)
     for finding in caught:

@@ -53,7 +53,7 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def _goes_on(before: str) -> bool:
-    """Tell whether a full stop after this text belongs to its last word."""
+    """Return whether a full stop after this text belongs to its last word."""
     match = _LAST_WORD.search(before)
     word = match.group() if match else ""
     return word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isalpha())
@@ -94,7 +94,7 @@ _LOWER = re.compile(r"[a-z]")
 
 
 def is_cut(line: str, following: str, *, goes_on: bool = False) -> bool:
-    """Tell whether a sentence seems to go on in the next line.
+    """Return whether a sentence seems to go on in the next line.
 
     Args:
         line: begins with a capital, or else a sentence `goes_on` in it from the line before.
@@ -121,12 +121,12 @@ _CUT_SHARE = 0.2
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Point:
-    """One data point: a row, or a piece of a text file. It never shows what it holds.
+    """One data point: a row, or a piece of a text file. It never shows its text.
 
     Attributes:
-        utterance: what somebody said or wrote.
-        program: what was meant, or None.
-        language: of the program, "" where the file does not say.
+        utterance: the sentence or text.
+        program: its program, or None.
+        language: of the program, "" where the file does not name it.
         fields: further fields that are kept, as (name, text).
     """
 
@@ -157,7 +157,7 @@ class Point:
 
     @property
     def as_duplicate(self) -> "Point":
-        """Return what stands for a point that was there before: the one mask."""
+        """Return the substitute for a duplicate point: the one mask."""
         return replace(self, utterance=MASK, program=None if self.program is None else MASK)
 
 
@@ -167,8 +167,8 @@ class PointReader:
 
     Attributes:
         path: JSONL, TSV by its suffix, or .txt; compressed by its suffix.
-        by: what a point of a .txt is.
-        language: of rows that do not say theirs.
+        by: the unit of a point in a .txt.
+        language: of rows that do not name theirs.
         keep: fields of JSON rows that are kept besides utterance and program.
         unit_field: field of JSON rows that names units; it is kept, too.
     """
@@ -199,7 +199,7 @@ class PointReader:
 
     @property
     def is_text(self) -> bool:
-        """Tell a file of text from one of rows."""
+        """Return whether a file is one of text, not of rows."""
         return ".txt" in Path(self.path).suffixes[-2:]
 
     @property
@@ -220,7 +220,7 @@ class PointReader:
 
         Raises:
             GenieError: it cannot be read (E008), its rows are none (E009), or lines cut sentences
-                (E010). Told at the end, with the first mistakes together.
+                (E010). Raised at the end, with the first mistakes together.
         """
         import smart_open
 

@@ -45,7 +45,7 @@ _LOOKING = "secrets are looked for"
 
 @dataclass(frozen=True, slots=True)
 class RedactResult(Result):
-    """Where redacted rows are, and what beside them.
+    """The files of a redaction: redacted rows, and those beside them.
 
     Attributes:
         files: the rows, the report and the page; as many as were wanted.
@@ -56,7 +56,7 @@ class RedactResult(Result):
     is_all_private: bool
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person; nothing of it is from the rows."""
+        """Yield messages for the user; nothing of them is from the rows."""
         yield f"redacted -> {', '.join(self.files)}"
         if self.is_all_private:
             yield "all rows are private: no --conservative policy was given"
@@ -67,8 +67,8 @@ def run(stage: Redact, output: Output, *, progress: bool | None = None) -> Redac
     """Mask the secrets and the duplicates of a file, and part its rows for training.
 
     Raises:
-        GenieError: an output is no local file (E015), or is there already (E016); what is read is
-            no good; docs/errors.md has all.
+        GenieError: an output is no local file (E015), or is there already (E016); an input is
+            invalid; docs/errors.md has all.
     """
     files = _Files(stage.source, output, stage.report, stage.review)
     targets = files.check()
@@ -96,7 +96,7 @@ def run(stage: Redact, output: Output, *, progress: bool | None = None) -> Redac
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """What a redaction reads and writes."""
+    """The files that a redaction reads and writes."""
 
     source: str
     output: Output
@@ -138,7 +138,7 @@ class _Files:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Redaction:
-    """One redaction: what it does, and with what."""
+    """One redaction: its settings, detectors and files."""
 
     config: Redact
     files: _Files
@@ -203,7 +203,7 @@ class _Redaction:
             work.close()
 
     def _redact(self, later: Later, done: int) -> Iterator[list[tuple[Point, Redacted]]]:
-        """Yield batches of points with what became of each, from number `done` on."""
+        """Yield batches of points with their redactions, from number `done` on."""
         flags = iter(later[done:].tolist())
         rest = islice(self.reading.points(), done, None)
         for batch in _batches(rest):
@@ -319,7 +319,7 @@ def _row_of(number: int, redacted: Redacted) -> dict[str, Any]:
 
 @contextmanager
 def _show_step(text: str, progress: bool | None) -> Iterator[None]:
-    """Say what is done; a bar would tell how many rows there are."""
+    """Show the current step; a bar would disclose how many rows there are."""
     write_over(text, show=progress)
     try:
         yield

@@ -331,7 +331,7 @@ def read_labelled(path: Path) -> list[Labelled]:
     """Return labelled texts: JSON rows with `utterance` and `spans`, [[start, end, kind], ..].
 
     Raises:
-        GenieError: the file cannot be read (E008), or a row is none (E014), told without text.
+        GenieError: the file cannot be read (E008), or a row is none (E014); no text is shown.
     """
     try:
         with path.open("rb") as lines:

@@ -1,4 +1,4 @@
-"""What detectors find in a text, which of it a policy takes, and the mask that takes its place."""
+"""Findings of detectors in a text, policies that take some of them, and the mask in their place."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Finding:
 
     Attributes:
         start, end: characters, the end exclusive.
-        kind: what it is, such as "email" or "person".
+        kind: of the secret, such as "email" or "person".
         score: how sure the detector is, from 0 to 1.
         detector: its name.
     """
@@ -47,14 +47,14 @@ class Finding:
 
 
 class Detector(Protocol):
-    """Whatever finds secrets. What it finds in a text depends on that text alone."""
+    """A detector of secrets. Its findings in a text depend on that text alone."""
 
     @property
     def name(self) -> str:
-        """Return what reports call it."""
+        """Return its name in reports."""
 
     def find(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
-        """Return what is found in each text, in any order; pieces may overlap."""
+        """Return the findings of each text, in any order; pieces may overlap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Policy:
             raise GenieError(Problem("E001", message))
 
     def taken(self, text: str, found: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Return what the policy takes of what was found, by place."""
+        """Return the findings that the policy takes, by place."""
         if self.every_text:
             return (Finding(0, len(text), "text", 1.0, self.name),) if text else ()
         taken = (

@@ -1,7 +1,7 @@
 """The work folder of a redaction: rows so far, the page's rows, and a journal to go on from.
 
-A batch is in the run when its line is in the journal; what lies behind it was written by a run that
-was killed in between, and is cut off. The folder is as private as the rows: its owner's alone.
+A batch is in the run when its line is in the journal; rows behind it were written by a run that was
+killed in between, and are cut off. The folder is as private as the rows: its owner's alone.
 """
 
 import json
@@ -34,7 +34,7 @@ class RedactionWork:
         journal: a line for each batch.
         done: points whose rows are there.
         counts: of the report.
-        review: what the page shows so far.
+        review: the content of the page so far.
         later: for each point of the file, whether it was there before.
     """
 
@@ -48,7 +48,7 @@ class RedactionWork:
     later: Later
 
     def add(self, rows: Sequence[Mapping[str, Any]], drawn: Iterable[DrawnRow]) -> None:
-        """Append the rows of a batch, then say so in the journal; counts are what they are now."""
+        """Append the rows of a batch, then note it in the journal; counts are the present ones."""
         for row in rows:
             self.rows.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
         for row_of_page in drawn:
