@@ -1,1 +1,1 @@
-"""What people ask for that no template says, released once with noise: the gap report."""
+"""Requests that no template covers, released once with noise: the gap report."""

@@ -1,4 +1,4 @@
-"""What a gap report asks of a later stage, which callers pass in: parsers and templates."""
+"""The interface of a gap report to a later stage, which callers pass in: parsers and templates."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,14 +11,14 @@ from genie_dp.records import Example
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a shown sentence lacks, and a template for it: all of it follows from public things.
+    """The reason why a sentence is a gap, and a template for it: all follows from public things.
 
     Attributes:
-        is_derived: the templates derive it, and who does not understand it is the parser.
-        nearest: functions that the words tell most of, with these words.
-        lacks: what is missing, line by line.
+        is_derived: the templates derive it, and the parser does not understand it.
+        nearest: functions that most of the words point to, with these words.
+        lacks: the missing parts, line by line.
         stub: a template that derives it, "" where none was found.
-        row: what the template adds to synthesized rows; None without one.
+        row: the row that the template adds to synthesized ones; None without one.
     """
 
     is_derived: bool
@@ -37,19 +37,19 @@ class Advice:
 
 
 class Listener(Protocol):
-    """Reads private sentences, and tells what the templates lack to say those that were shown."""
+    """Reads private sentences, and finds the parts missing in the templates for shown ones."""
 
     @property
     def said(self) -> SaidByTemplates:
-        """Return what is public about words."""
+        """Return the public vocabulary."""
 
     @property
     def unsaid(self) -> Collection[str]:
-        """Return the functions of the library that no template says."""
+        """Return the functions of the library that no template mentions."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return what is used: templates, and a parser or None, for people and resumed runs."""
+        """Return the facts for people and resumed runs: templates, and a parser or None."""
 
     @property
     def language(self) -> str:
@@ -64,7 +64,7 @@ class Listener(Protocol):
         """Return the parser that understands sentences, None where the templates do."""
 
     def hear(self, utterances: Iterable[str]) -> Iterator[Heard]:
-        """Yield what becomes of sentences; the same sentence is always heard alike."""
+        """Yield the results for sentences; the same sentence always has the same one."""
 
     def advise(self, sentences: Sequence[Tokens]) -> list[Advice | None]:
-        """Return what each sentence lacks, None where nobody knows; stubs are tried together."""
+        """Return the advice on each sentence, None if unknown; stubs are tried together."""

@@ -1,4 +1,4 @@
-"""What a gap report says: lines for a terminal, JSON, and a page of HTML that loads nothing.
+"""The gap report: lines for a terminal, JSON, and a page of HTML that loads nothing.
 
 All of it follows from noisy counts, which are released, and from public things.
 """
@@ -40,14 +40,14 @@ PROMISED = (
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that enough units said.
+    """A word, pair of words or sentence that enough units use.
 
     Attributes:
         level: one of LEVELS.
-        text: tokens with spaces, with placeholders for values and holes for what too few say.
-        units: noisy count of those that said it, of those that could count for it.
+        text: tokens with spaces, with placeholders for values and holes for parts of too few units.
+        units: noisy count of those that use it, of those that could count for it.
         low, high: its interval; all intervals of a report hold together with 95 %.
-        advice: what it lacks; of whole sentences alone.
+        advice: on the missing parts; of whole sentences alone.
     """
 
     level: str
@@ -59,7 +59,7 @@ class Gap:
 
     @property
     def has_hole(self) -> bool:
-        """Tell whether too few people say some of the words there."""
+        """Return whether too few people use some of the words there."""
         return HOLE in self.text.split(" ")
 
     def as_dict(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Counted:
 
     @property
     def is_seen(self) -> bool:
-        """Tell whether it is more than noise."""
+        """Return whether it is more than noise."""
         return self.low > 0
 
 
@@ -91,7 +91,7 @@ class GapReport:
         gaps: whole sentences, sentences with holes, pairs, words; each by count.
         reasons, functions: public names by count.
         release: how the counts were made: settings of the noise, nothing exact.
-        facts: what was read, with what, and where it is recorded.
+        facts: inputs, parser or templates, and the place in the ledger.
     """
 
     spent: Spent
@@ -172,7 +172,7 @@ class GapReport:
 
     @property
     def title(self) -> str:
-        """Return what the page is called."""
+        """Return the title of the page."""
         return str(self.facts["title"])
 
     def of(self, level: str) -> tuple[Gap, ...]:
@@ -181,7 +181,7 @@ class GapReport:
 
     @property
     def other_pairs(self) -> tuple[Gap, ...]:
-        """Return the pairs that no shown sentence says."""
+        """Return the pairs that are in no shown sentence."""
         whole = [f" {_without_numbers(gap.text)} " for gap in self.of("sentences")]
         return tuple(
             pair
@@ -191,7 +191,7 @@ class GapReport:
 
     @property
     def promised(self) -> tuple[str, ...]:
-        """Return what the guarantee says, in plain words."""
+        """Return the meaning of the guarantee, in plain words."""
         levels = self.release["levels"]
         threshold = min(levels[level]["shown_from"] for level in LEVELS)
         of = {level: levels[level]["most_of_a_unit"] for level in LEVELS}
@@ -204,7 +204,7 @@ class GapReport:
         return tuple(line.format(**words, **of) for line in PROMISED)
 
     def lines(self, *, most: int) -> Iterator[str]:
-        """Yield what to tell a person; so many of each sort."""
+        """Yield messages for the user; so many of each sort."""
         spent, unit = self.spent, self.spent.unit
         yield (
             f"private gaps: epsilon {self.facts['epsilon']:g} at delta {spent.delta:g} "
@@ -296,8 +296,8 @@ def _without_numbers(text: str) -> str:
 def _look_at(plan: GapPlan, released: NoisyGaps) -> tuple[dict[str, int], dict[str, int]]:
     """Return how many counts each release has, and within how much of the truth all of them lie.
 
-    With 95 % all intervals of a report hold together. How much was met in private rows is not
-    known; it is at most what all units could add, to counts of at least `least`.
+    With 95 % all intervals of a report hold together. The number of names met in private rows is
+    not known; it is at most the number that all units could add, to counts of at least `least`.
     """
     outside = outside_each(RELEASES)
     looked_at = {"totals": 2 + len(released.reasons) + len(released.functions)}

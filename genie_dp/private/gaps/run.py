@@ -1,4 +1,4 @@
-"""A gap report as a stage: what people ask for that is not understood, counted once with noise."""
+"""A gap report as a stage: requests that are not understood, counted once with noise."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,10 +41,10 @@ _MOST_SHOWN = 10
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GapResult(Result):
-    """The gaps that a run released; printed, it says what people ask for.
+    """The gaps that a run released; printed, it lists the requests.
 
     Attributes:
-        report: what was shown, and what it lacks.
+        report: the shown gaps, with advice.
         output: the folder, "" where none was written.
     """
 
@@ -52,7 +52,7 @@ class GapResult(Result):
     output: str
 
     def findings(self) -> Iterator[str]:
-        """Yield what to tell the authors of the templates."""
+        """Yield the gaps, for the authors of the templates."""
         yield from self.report.lines(most=_MOST_SHOWN)
 
     def lines(self) -> Iterator[str]:
@@ -121,7 +121,7 @@ class Gaps(FiguresRelease):
 
     @property
     def public_files(self) -> Sequence[str | Path]:
-        """Return what the listener is made of."""
+        """Return the files of the listener."""
         return tuple(self.listener.sources)
 
     def refuse_inputs(self) -> None:
@@ -187,7 +187,7 @@ class Gaps(FiguresRelease):
         return ReleasePlan(gaps, gaps.mechanisms, shared)
 
     def units(self, plan: ReleasePlan[GapPlan], progress: bool | None) -> Units[Unit]:
-        """Return what becomes of the sentences of each unit."""
+        """Return the heard sentences of each unit."""
         language = self.listener.language
         source = PrivateSource.promised(self.private, self.ledger.budget, language=language)
         heard = _hear_each(source, self.listener, self.jobs, progress)
@@ -205,7 +205,7 @@ class Gaps(FiguresRelease):
         target: str,
         progress: bool | None,
     ) -> GapResult:
-        """Try templates for what is shown, and write the report."""
+        """Try templates for the shown sentences, and write the report."""
         released = NoisyGaps(**drawn.figures)
         write_over("templates are tried for what is shown", show=progress)
         advice = advise(released, self.listener)
@@ -229,7 +229,7 @@ class Gaps(FiguresRelease):
 def _hear_each(
     source: PrivateSource, listener: Listener, jobs: int, progress: bool | None
 ) -> dict[str, Heard]:
-    """Return what becomes of each sentence of private rows: people say the same again."""
+    """Return each distinct sentence of private rows as it was heard: people repeat sentences."""
     sentences = list(dict.fromkeys(row.utterance for rows in source.units for row in rows))
 
     def hear(numbers: Sequence[int]) -> Iterator[Heard]:
@@ -260,7 +260,7 @@ def _place_in(ledger: Ledger, name: str) -> dict[str, Any]:
 
 
 def advise(released: NoisyGaps, listener: Listener) -> Mapping[str, Advice]:
-    """Return what each shown sentence lacks, as far as that is known: reads nothing private."""
+    """Return the advice on each shown sentence, if known: reads nothing private."""
     texts = list(released.sentences)
     advice = listener.advise([tuple(text.split(" ")) for text in texts])
     return {

@@ -1,10 +1,11 @@
-"""Which words, pairs of words and sentences enough people say: partition selection, level by level.
+"""Words, pairs of words and sentences of enough people: partition selection, level by level.
 
 Four noisy releases, one after the other. The first is a histogram over public bins. Each of the
-others shows what was met in private rows, if enough units have it: words that no template says;
-pairs of words, each of which templates say or was shown before; sentences, cut where their pairs
-were not shown. What a unit adds depends on the unit, on what is public, and on what was shown
-before, and on nothing else; of things that it says equally often, chance decides which count.
+others shows items met in private rows, if enough units have them: words that are in no template;
+pairs of words, each of which is in the templates or was shown before; sentences, cut where their
+pairs were not shown. The contribution of a unit depends on the unit, on public things, and on the
+items shown before, and on nothing else; of items that it has equally often, chance decides which
+count.
 
 A thresholded release is (epsilon, delta)-DP by its noise and the chance that something of one unit
 alone is shown (Korolova et al., WWW 2009; Wilkins et al., 2024, for Gaussian noise). That phrases
@@ -36,12 +37,12 @@ _BINS = 4  # all units, those that were not understood, one reason, one function
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Heard:
-    """What was made of one private sentence; it never shows what it holds.
+    """One private sentence after parsing; it never shows its text.
 
     Attributes:
         tokens: words in small letters, and stems of placeholders for values, such as NUMBER.
         reason: why it was not understood, a public code; "" where it was.
-        function: of the library that its words tell most of, "" of none.
+        function: of the library that most of its words point to, "" for none.
     """
 
     tokens: Tokens
@@ -58,10 +59,10 @@ Unit = Sequence[Heard]
 
 @dataclass(frozen=True, slots=True)
 class SaidByTemplates:
-    """What is public about words, settled before private rows are read.
+    """The public vocabulary, settled before private rows are read.
 
     Attributes:
-        words: words that some template says, words that tell nothing, and stems of placeholders.
+        words: words of the templates, words without information, and stems of placeholders.
         pairs: pairs of these that stand side by side in sentences of the templates.
         functions: of the library.
         reasons: code -> why a sentence is not understood.
@@ -73,7 +74,7 @@ class SaidByTemplates:
     reasons: Mapping[str, str]
 
     def has(self, token: str) -> bool:
-        """Tell whether a token is a word of templates, a sign, or stands for a value.
+        """Return whether a token is a word of templates, a sign, or stands for a value.
 
         >>> said = SaidByTemplates(frozenset(["the"]), frozenset(), (), {})
         >>> said.has("the"), said.has("NUMBER"), said.has("?"), said.has("lawn")
@@ -102,12 +103,12 @@ class GapPlan:
     """All that is public about a release.
 
     Attributes:
-        said: what templates say.
-        limits: what a unit adds to, at most.
+        said: the vocabulary of the templates.
+        limits: on the contribution of a unit.
         kind: of the noise.
-        multiplier: its scale in each release, relative to what a unit moves there.
+        multiplier: its scale in each release, relative to the sensitivity to a unit.
         threshold_delta: chance that anything of one unit alone is shown, of all levels together.
-        least: units that have what is shown, whatever the noise is.
+        least: units that a shown item has, whatever the noise is.
         reads_all: whether sentences count that are understood.
     """
 
@@ -120,7 +121,7 @@ class GapPlan:
     reads_all: bool = False
 
     def noise(self, level: str) -> Noise:
-        """Return what is added to each count of a level."""
+        """Return the noise on each count of a level."""
         bins = self.limits.of(level)
         moved = float(bins) if norm_of(self.kind) == 1 else sqrt(bins)
         return Noise(self.kind, self.multiplier * moved)
@@ -135,7 +136,7 @@ class GapPlan:
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """Return what the four releases are for a ledger, one entry together."""
+        """Return the mechanisms of the four releases for a ledger, one entry together."""
         of_kind = Gaussian if self.kind == "gaussian" else Laplace
         return of_kind(self.multiplier, count=RELEASES), Threshold(self.threshold_delta)
 
@@ -148,7 +149,7 @@ class NoisyGaps:
         units: all.
         lacking: those with a sentence that was not understood.
         reasons, functions: public name -> those whose sentences mostly have it.
-        words, pairs, sentences: what was met and shown -> those that said it; tokens with spaces.
+        words, pairs, sentences: shown items -> units that use them; tokens with spaces.
     """
 
     units: int
@@ -196,7 +197,7 @@ def totals_of(unit: Unit, said: SaidByTemplates, rng: Random) -> Iterator[tuple[
 
 
 def words_of(unit: Unit, said: SaidByTemplates, limit: int, rng: Random) -> list[str]:
-    """Return the words of a unit that no template says, at most so many.
+    """Return the words of a unit that are in no template, at most so many.
 
     >>> said = SaidByTemplates(frozenset(["the"]), frozenset(), (), {})
     >>> words_of([Heard(("mow", "the", "lawn")), Heard(("mow", "it"))], said, 1, Random(0))
@@ -209,7 +210,7 @@ def words_of(unit: Unit, said: SaidByTemplates, limit: int, rng: Random) -> list
 def pairs_of(
     unit: Unit, said: SaidByTemplates, words: Mapping[str, int], limit: int, rng: Random
 ) -> list[tuple[str, str]]:
-    """Return the pairs of a unit that no template says, of words that are public or were shown.
+    """Return the pairs of a unit that are in no template, of words that are public or were shown.
 
     Those of its most frequent sentence come first, of which any: so each part of it has a chance.
 
@@ -237,7 +238,7 @@ def sentences_of(
     limit: int,
     rng: Random,
 ) -> list[Tokens]:
-    """Return the sentences of a unit, at most so many, cut where too few people say their pairs.
+    """Return the sentences of a unit, at most so many, cut where too few people use their pairs.
 
     >>> said = SaidByTemplates(frozenset(["on", "the"]), frozenset([("on", "the")]), (), {})
     >>> unit = [Heard(("bob", "on", "the", "lawn", "now")), Heard(("on", "the", "mat"))]
@@ -251,9 +252,9 @@ def sentences_of(
 def cut_sentence(
     tokens: Tokens, said: SaidByTemplates, words: Mapping[str, int], pairs: Mapping[str, int]
 ) -> Tokens:
-    """Return a sentence with a hole for what no shown pair, and no pair of the templates, holds.
+    """Return a sentence with a hole for words in no shown pair, and no pair of the templates.
 
-    Empty where what is left says nothing new: no shown pair, and not the whole sentence.
+    Empty where the rest has nothing new: no shown pair, and not the whole sentence.
     """
     if len(tokens) == 1:
         return tokens if said.has(tokens[0]) or tokens[0] in words else ()
@@ -273,7 +274,7 @@ def cut_sentence(
 def _most_said(items: Iterable[Item], limit: int, rng: Random) -> list[Item]:
     """Return the most frequent of a unit's items; of equally frequent ones any.
 
-    Were it the first ones, nobody who says two new words would ever count for the second.
+    If it took the first ones, nobody who uses two new words would ever count for the second.
     """
     counts = list(Counter(items).items())
     if len(counts) > 1:
@@ -286,11 +287,11 @@ def _most_said(items: Iterable[Item], limit: int, rng: Random) -> list[Item]:
 
 
 def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Random]) -> NoisyGaps:
-    """Return the noisy counts of units; what they cost must have been recorded before.
+    """Return the noisy counts of units; their cost must have been recorded before.
 
     Args:
         units: private units.
-        plan: what is public.
+        plan: the public parameters.
         noise: level -> generator of its noise, the system's; another one only in tests.
     """
     vocabulary, limits = plan.said, plan.limits
@@ -332,14 +333,14 @@ def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Ra
 def select_shown(
     counts: Mapping[str, int], plan: GapPlan, level: str, rng: Random
 ) -> dict[str, int]:
-    """Return what enough units have, with noisy counts, the most frequent first.
+    """Return the items of enough units, with noisy counts, the most frequent first.
 
-    Counts are rounded to whole numbers, so that low bits of the noise tell nothing (Mironov, CCS
-    2012).
+    Counts are rounded to whole numbers, so that low bits of the noise disclose nothing (Mironov,
+    CCS 2012).
 
     Args:
         counts: how many units have something, exact.
-        plan: what is public.
+        plan: the public parameters.
         level: one of LEVELS.
         rng: the system's generator; another one only in tests.
     """

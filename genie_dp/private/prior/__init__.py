@@ -1,1 +1,1 @@
-"""What private rows ask for, released with noise once, and said again by the templates."""
+"""Frequencies of the functions in private rows, released once with noise, and their rendering."""

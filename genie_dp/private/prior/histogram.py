@@ -36,7 +36,7 @@ Unit = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class CountLimits:
-    """How many bins of each sort a unit adds to, at most: they bound what it moves.
+    """How many bins of each sort a unit adds to, at most: they bound its sensitivity.
 
     Attributes:
         functions: functions of the library, those that the unit uses most.
@@ -115,12 +115,12 @@ class Contribution:
 def contribution(
     programs: Sequence[Sequence[str]], known: Collection[str], limits: CountLimits
 ) -> Contribution:
-    """Return what a unit adds to a histogram: it depends on the unit and public things alone.
+    """Return the contribution of a unit to a histogram: of the unit and public things alone.
 
     Args:
         programs: the functions of each of the unit's programs, in program order.
         known: functions of the library.
-        limits: bins of each sort, at most; what the unit has most often comes first.
+        limits: bins of each sort, at most; the most frequent ones of the unit come first.
 
     >>> programs = [["@a.b", "@c.d"], ["@c.d", "@no.such"]]
     >>> found = contribution(programs, {"@a.b", "@c.d"}, CountLimits())
@@ -162,7 +162,7 @@ class Noise:
 
     It lies on a grid of powers of two, and counts lie on it, too. The grid is so fine that the
     discrete noise and the continuous one, rounded to the grid, have chances that differ by parts of
-    2^-31 wherever either is likelier than e^-600. So what accountants say of continuous noise holds
+    2^-31 wherever either is likelier than e^-600. So the accounting of continuous noise holds
     (docs/research/accounting.md, "Noise on counts").
 
     Attributes:
@@ -177,7 +177,7 @@ class Noise:
 
     @property
     def grid(self) -> float:
-        """Return what noise is whole multiples of.
+        """Return the grid of the noise, whose values are whole multiples of it.
 
         >>> Noise("gaussian", 3.0).grid == 2.0**-29, Noise("gaussian", 3e9).grid
         (True, 1.0)
@@ -314,9 +314,10 @@ class CountPlan:
 
     Attributes:
         support: the bins.
-        limits: what a unit adds to them, at most.
+        limits: on the contribution of a unit.
         kind: of the noise.
-        multiplier: its scale relative to what a unit moves: 4 times as wide as one unit, say.
+        multiplier: its scale relative to the sensitivity to a unit: 4 times as wide as one unit,
+            say.
         threshold_delta: probability that a name of one unit alone is shown; 0 shows no name that
             is not in the support.
     """
@@ -329,12 +330,12 @@ class CountPlan:
 
     @property
     def noise(self) -> Noise:
-        """Return what is added to each bin."""
+        """Return the noise on each bin."""
         return Noise(self.kind, self.multiplier * self.limits.sensitivity(norm_of(self.kind)))
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """Return what the release is for a ledger."""
+        """Return the mechanisms of the release for a ledger."""
         is_gaussian = self.kind == "gaussian"
         noisy_sum: Mechanism = (Gaussian if is_gaussian else Laplace)(self.multiplier)
         return (noisy_sum, Threshold(self.threshold_delta)) if self.least else (noisy_sum,)
@@ -398,14 +399,14 @@ def count(units: Iterable[Unit], support: CountedNames, limits: CountLimits) -> 
 
 
 def release_counts(units: Iterable[Unit], plan: CountPlan, rng: Random) -> NoisyCounts:
-    """Return the noisy counts of units; what it costs must have been recorded before.
+    """Return the noisy counts of units; their cost must have been recorded before.
 
     Noise is exact (`Noise`), and sums are rounded to whole numbers. Names that are not in the
     support get noise only if they were met, which the threshold makes up for.
 
     Args:
         units: private units.
-        plan: what is public.
+        plan: the public parameters.
         rng: the system's generator; another one only in tests.
     """
     counts = count(units, plan.support, plan.limits)
@@ -431,7 +432,7 @@ def release_counts(units: Iterable[Unit], plan: CountPlan, rng: Random) -> Noisy
 
 
 def functions_of_program(program: str, language: Language) -> tuple[str, ...]:
-    """Return the functions of a program in either form, in program order; none of what is none.
+    """Return the functions of a program in either form, in program order; none of invalid ones.
 
     >>> from genie_dp.languages import get_language
     >>> functions_of_program("now => @com.x.list() => notify", get_language("thingtalk"))

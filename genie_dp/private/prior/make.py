@@ -1,7 +1,7 @@
 """From noisy counts to a prior: frequencies, by how much synthesis is to change, and a report.
 
-Nothing here sees private rows. The report is for the developers of a library: what people ask for,
-and what it lacks.
+Nothing here sees private rows. The report is for the developers of a library: requests of people,
+and functions that it lacks.
 """
 
 import math
@@ -29,7 +29,7 @@ F64 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class PublicFunctions:
-    """What public rows have, such as synthesized ones: what multipliers are relative to.
+    """The functions of public rows, such as synthesized ones: multipliers are relative to them.
 
     Attributes:
         functions, pairs: how many rows have them; empty where no rows are known.
@@ -40,7 +40,7 @@ class PublicFunctions:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]]) -> "PublicFunctions":
-        """Return what rows have, each given by its functions."""
+        """Return the counts of rows, each given by its functions."""
         counts = cls()
         for functions in rows:
             # In their order: a resumed run must find its settings again, and a set has none.
@@ -74,8 +74,8 @@ def prior_of(
         plan: how they were made.
         spent: the guarantee of everything that the ledger knows of.
         about: a public estimate of the number of units; None where they were counted.
-        made: what multipliers are relative to.
-        sampled: what a generator made, if any.
+        made: the counts that multipliers are relative to.
+        sampled: the programs that a generator made, if any.
 
     Raises:
         GenieError: F006, the guarantee does not cover the sampled rows.
@@ -196,9 +196,9 @@ MOST_OF_PAIR = 4.0
 def project_shares(counts: F64) -> F64:
     """Return the nearest counts that are at least 0 and have the same sum ("Norm-Sub").
 
-    All counts lose the same amount and none falls below 0: of what was tried the best estimate
-    where the sum is known well (Wang et al., NDSS 2020, section 4). No count is left where the sum
-    is not positive.
+    All counts lose the same amount and none falls below 0: the best of the estimates tried where
+    the sum is known well (Wang et al., NDSS 2020, section 4). No count is left where the sum is not
+    positive.
 
     >>> project_shares(np.array([10.0, 3.0, -1.0, -2.0])).tolist()
     [8.5, 1.5, 0.0, 0.0]
@@ -215,7 +215,7 @@ def project_shares(counts: F64) -> F64:
 
 
 def signal(counts: F64, deviation: float) -> float:
-    """Return which share of what counts differ by is more than noise, between 0 and 1.
+    """Return the share of the variance of counts that is more than noise, between 0 and 1.
 
     The factor by which the positive-part James-Stein estimator keeps the differences from the mean
     (Efron and Morris, 1973): 0 where counts differ as noise would make them, 1 without noise. For
@@ -267,8 +267,8 @@ def multipliers(
 def made_shares(names: Iterable[str], counts: Mapping[str, int] | None) -> dict[str, float]:
     """Return the share of each name among synthesized rows, with one more row for each.
 
-    Without counts all names have the same: what `synthesize` makes of them without weights comes
-    near to it, for it balances functions.
+    Without counts all names have the same: `synthesize` without weights comes near to it, for it
+    balances functions.
 
     >>> made_shares(["@a.b", "@c.d"], {"@a.b": 5, "@e.f": 9})
     {'@a.b': 0.8571428571428571, '@c.d': 0.14285714285714285}
@@ -346,7 +346,7 @@ class Frequencies:
         self.units = counted, max(1.0, counted - around), counted + around
 
     def as_dict(self) -> dict[str, object]:
-        """Return how many counts were looked at, and from where on they are told, for JSON."""
+        """Return how many counts were looked at, and from where on they are shown, for JSON."""
         return {"looked_at": self.looked_at, "above": self.widths}
 
     def share_counts(self, counts: Mapping[str, int], sort: str) -> dict[str, Frequency]:
@@ -370,7 +370,7 @@ class Frequencies:
         return {name: n for name, n in counts.items() if n > least}
 
     def missing(self) -> dict[str, Frequency]:
-        """Return those of what the library lacks, the most frequent first; "" is any of it."""
+        """Return the frequencies of missing names, the most frequent first; "" is any of them."""
         named = {**self.released.candidates, **self.released.named}
         order = sorted(named, key=lambda name: (-named[name], name))
         return self.share_counts({ANY: self.released.lacking}, "total") | self.share_counts(

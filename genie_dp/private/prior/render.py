@@ -1,8 +1,8 @@
-"""DP programs said again by the templates: several clean sentences for each of them.
+"""DP programs rendered by the templates: several clean sentences for each of them.
 
 The second stage of a two-stage generator makes a sentence of each program, and sometimes the wrong
-one. Here the templates say it, so a pair of sentence and program cannot be corrupt. All of this is
-post-processing: it costs no privacy.
+one. Here the templates render it, so a pair of sentence and program cannot be corrupt. All of this
+is post-processing: it costs no privacy.
 """
 
 import json
@@ -50,7 +50,7 @@ _SHOWN = 10  # programs that a result names
 
 @dataclass(frozen=True, slots=True)
 class UnsaidProgram:
-    """A program that no template can say, and why; `times` is how often it was drawn."""
+    """A program that no template can render, and why; `times` is how often it was drawn."""
 
     program: str
     times: int
@@ -59,11 +59,11 @@ class UnsaidProgram:
 
 @dataclass(slots=True)
 class Renderer:
-    """Says programs by one grammar; indexing it takes seconds, so keep it.
+    """Renders programs by one grammar; indexing it takes seconds, so keep it.
 
     Attributes:
         describer: from programs to sentences.
-        explainer: from sentences to programs: what has two is said of none.
+        explainer: from sentences to programs: an ambiguous sentence is used for none.
         sentences: how many for each program, at most.
     """
 
@@ -111,16 +111,16 @@ def number_rows(
     said: Callable[[], Iterable[tuple[Example, ...] | str]],
     sentences: int,
 ) -> Iterator[Example | UnsaidProgram]:
-    """Yield the rows of programs with ids and weights, and what could not be said.
+    """Yield the rows of programs with ids and weights, and the programs without a rendering.
 
     The weights of a program's rows sum to as much as it was drawn, however few its rows are, so
     that learning sees programs as often as they are asked for. Rows of a program with all
-    `sentences` weigh 1 on average. Programs that are said alike, such as those that differ in
+    `sentences` weigh 1 on average. Programs with the same rendering, such as those that differ in
     values only, are one program: the first has the rows, and the draws of all.
 
     Args:
         times: program -> how often it was drawn.
-        said: returns what `Renderer.say` found for each of them, in order; asked for twice.
+        said: returns the result of `Renderer.say` for each of them, in order; called twice.
         sentences: of a program, at most.
     """
     firsts = tuple(_find_firsts(said()))
@@ -139,7 +139,7 @@ def number_rows(
 
 
 def _find_firsts(said: Iterable[tuple[Example, ...] | str]) -> Iterator[int]:
-    """Yield for each program the place of the first that is said alike: mostly its own."""
+    """Yield for each program the place of the first with the same rendering: mostly its own."""
     first_places: dict[str, int] = {}
     for place, rows in enumerate(said):
         texts = [] if isinstance(rows, str) else [row.utterance for row in rows]
@@ -158,7 +158,7 @@ _Sentence = TypeVar("_Sentence", bound=_HasUtterance)
 
 
 def vary_sentences(found: Sequence[_Sentence]) -> Iterator[_Sentence]:
-    """Yield sentences for one program: the most natural first, then what adds most to those before.
+    """Yield sentences for one program: the most natural first, then those that add most to it.
 
     Args:
         found: the sentences, the most natural first.
@@ -192,12 +192,12 @@ def _templates(node: DerivationNode) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class RenderResult(Result):
-    """Programs that were said again.
+    """Programs that were rendered.
 
     Attributes:
         output: where their rows are.
         rows, programs: how many there are, and of how many different programs.
-        unsaid: the programs that no template can say, the most frequent first.
+        unsaid: the programs that no template can render, the most frequent first.
         seconds: how long all took.
     """
 
@@ -208,7 +208,7 @@ class RenderResult(Result):
     seconds: float
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield messages for the user."""
         count = self.programs - len(self.unsaid)
         yield (
             f"{self.rows:,} sentences for {count:,} of {self.programs:,} programs -> {self.place} "
@@ -348,7 +348,7 @@ def _say_some(
 
 
 def _read_programs(source: str, spent: Path | None) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Return the programs, and what the manifest says of where they are from."""
+    """Return the programs, and their origin from the manifest."""
     if spent is not None:
         guarantee = load_spent(spent)
         programs = tuple(row.program for row in read_rows(source) if row.program)
@@ -370,7 +370,7 @@ def _read_programs(source: str, spent: Path | None) -> tuple[tuple[str, ...], di
 
 
 def _count_whole_lines(path: Path) -> int:
-    """Return how many programs are done, and cut off what lies behind them."""
+    """Return how many programs are done, and cut off a broken last line."""
     if not path.exists():
         return 0
     count = size = 0
@@ -383,7 +383,7 @@ def _count_whole_lines(path: Path) -> int:
 
 
 def _append_lines(path: Path, programs: Iterable[RenderedProgram]) -> None:
-    """Write what is found, each as soon as it is: a run may be killed."""
+    """Append the renderings, each as soon as it is made: a run may be killed."""
     with path.open("a", encoding="utf-8", newline="\n") as out:
         for program in programs:
             rows = program if isinstance(program, str) else [to_json(row) for row in program]
@@ -392,7 +392,7 @@ def _append_lines(path: Path, programs: Iterable[RenderedProgram]) -> None:
 
 
 def _read_lines(path: Path) -> Iterator[RenderedProgram]:
-    """Yield what was found for each program, in their order."""
+    """Yield the renderings of each program, in their order."""
     with path.open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
             rows = json.loads(line)

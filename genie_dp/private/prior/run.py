@@ -28,7 +28,7 @@ from genie_dp.stage.kernel import PAID_OVERWRITE, PAID_RESUME, OutputOption
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PriorResult(PriorFile, Result):
-    """The prior that a run released; printed, it says what people ask for.
+    """The prior that a run released; printed, it lists the requests of people.
 
     Attributes:
         output: its file, "" where none was kept.
@@ -37,7 +37,7 @@ class PriorResult(PriorFile, Result):
     output: str
 
     def findings(self) -> Iterator[str]:
-        """Yield what to tell the developers of the library."""
+        """Yield the requests, for the developers of the library."""
         yield from describe_prior(self.prior)
 
     def lines(self) -> Iterator[str]:
@@ -206,7 +206,7 @@ class Prior(FiguresRelease):
         )
 
     def _public_rows(self, rows: Rows) -> Iterator[Example]:
-        """Yield public rows; those of source private are none. TSV does not tell its language."""
+        """Yield public rows; those of source private are none. TSV does not name its language."""
         has_language = rows.format != "tsv"
         for row in rows:
             if row.source == "private":
