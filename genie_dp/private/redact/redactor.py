@@ -263,7 +263,7 @@ class _Work:
         return -1 if self.point.program is None else 1
 
     def mask(self, policy: Policy) -> bool:
-        """Mask the findings that a policy takes, everywhere in the point; return whether it changed."""
+        """Mask the findings that a policy takes, everywhere in the point; return whether any is."""
         self.first = self.first or self.found
         texts, before = self.texts(), list(self.places)
         for i, text in enumerate(texts):

@@ -1,1 +1,1 @@
-"""Private tables: what rows are like, as metadata, released once with noise and sampled from."""
+"""Private tables: the metadata of rows, released once with noise and sampled from."""

@@ -2,7 +2,8 @@
 
 McKenna, Mullins, Sheldon and Miklau, "AIM: An Adaptive and Iterative Mechanism for Differentially
 Private Synthetic Data" (VLDB 2022), algorithms 2 to 4, for the workload of all 2-way marginals.
-Beside it what it is compared with: columns without dependence, and nothing at all.
+Beside it its baselines: columns without dependence, and a uniform distribution without
+measurements.
 """
 
 import math
@@ -46,9 +47,9 @@ class FittedJoint:
 
     Attributes:
         joint: the distribution.
-        measurements: what was measured, in order.
+        measurements: the noisy marginals, in order.
         total: the noisy number of records; None where nothing was measured.
-        mechanisms: what was done to the records, in order.
+        mechanisms: those on the records, in order.
     """
 
     joint: Joint
@@ -59,14 +60,14 @@ class FittedJoint:
 
 @dataclass(slots=True)
 class _Account:
-    """What is left of rho, and how it is spent from now on (algorithm 2, lines 2 to 5).
+    """The remaining rho, and how it is spent from now on (algorithm 2, lines 2 to 5).
 
     Attributes:
         rho: of everything.
         deviation: of the next measurement.
         epsilon: of the next selection.
-        used: what was spent.
-        mechanisms: what it was spent on.
+        used: the spent rho.
+        mechanisms: those that it was spent on.
     """
 
     rho: float
@@ -87,7 +88,7 @@ class _Account:
         self.mechanisms.append(mechanism)
 
     def settle(self) -> bool:
-        """Prepare a round; tell whether it is the last, which takes all that is left."""
+        """Prepare a round; return whether it is the last, which takes all of the remaining rho."""
         rest = self.rho - self.used
         if rest > 2 * (zcdp(Gaussian(self.deviation)) + zcdp(Exponential(self.epsilon))):
             return False
@@ -96,7 +97,7 @@ class _Account:
         return True
 
     def anneal(self) -> None:
-        """Spend four times as much on further rounds: what is left to find is below the noise."""
+        """Spend four times as much on further rounds: the remaining errors are below the noise."""
         self.epsilon, self.deviation = 2 * self.epsilon, self.deviation / 2
 
 
@@ -196,9 +197,9 @@ def aim(
         records: private ones.
         rho: of everything; it must have been recorded before.
         rng: the system's generator; another one only in tests.
-        most_cells: numbers that the distribution may take at the end; as many of them may be used
-            as is spent of rho (algorithm 2, line 9).
-        listen: told of each round, nothing private.
+        most_cells: numbers that the distribution may take at the end; the usable share of them is
+            the spent share of rho (algorithm 2, line 9).
+        listen: called with each round, nothing private.
     """
     domain = records.domain
     account = _Account.from_rho(rho, len(domain))
@@ -259,7 +260,7 @@ def fit_measurements(
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedParts:
-    """What noisy marginals show that is more than noise: with 95 % all of it.
+    """The parts of noisy marginals that are more than noise: with 95 % all of them.
 
     Attributes:
         values: column -> places of its values that some record has.
@@ -273,10 +274,10 @@ class ConfirmedParts:
 
 
 def confirm_parts(measurements: Sequence[Measurement], most: int) -> ConfirmedParts:
-    """Return what is more than noise: post-processing of what was measured.
+    """Return the parts that are more than noise: post-processing of the measurements.
 
-    What is measured next depends on what was measured before, never on its own noise. So each
-    marginal is looked at by itself.
+    The choice of the next measurement depends on earlier measurements, never on its own noise. So
+    each marginal is looked at by itself.
 
     Args:
         measurements: the noisy marginals.
@@ -302,10 +303,10 @@ def confirm_parts(measurements: Sequence[Measurement], most: int) -> ConfirmedPa
 
 
 def _is_dependent(counts: F64, deviation: float, outside: float) -> bool:
-    """Tell whether two columns are not independent, by their noisy counts.
+    """Return whether two columns are not independent, by their noisy counts.
 
-    Each cell is compared with what independent columns would have there, as the noisy sums tell.
-    Beside the noise counts differ as those of records drawn at random do.
+    Each cell is compared with its estimate for independent columns from the noisy sums. Beside the
+    noise counts differ as those of records drawn at random do.
     """
     total = float(counts.sum())
     if total <= 0:

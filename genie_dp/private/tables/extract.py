@@ -1,7 +1,8 @@
-"""What is said of a row: plain functions from a row to a value, and columns of public values.
+"""The metadata of a row: plain functions from a row to a value, and columns of public values.
 
-The functions read one row and public things alone, so that what a unit adds to a table depends on
-nothing but the unit. Other sources, such as a language model, give `Metadata` themselves.
+The functions read one row and public things alone, so that the contribution of a unit to a table
+depends on nothing but the unit. Other sources, such as a language model, give `Metadata`
+themselves.
 """
 
 import json
@@ -45,7 +46,7 @@ _ASKING = frozenset(_QUESTION_WORDS.split())
 
 
 def needs_library(columns: Iterable[str]) -> bool:
-    """Tell whether values of columns come from a library: functions and skills do."""
+    """Return whether values of columns come from a library: functions and skills do."""
     return not OF_LIBRARY.isdisjoint(columns)
 
 
@@ -73,7 +74,7 @@ def functions(example: Example) -> str:
 
 
 def skill_of(name: str) -> str:
-    """Return the skill of a function: what stands before its last dot, or its whole name.
+    """Return the skill of a function: the part before its last dot, or its whole name.
 
     >>> skill_of("@com.twitter.post"), skill_of("IN:GET_WEATHER")
     ('@com.twitter', 'IN:GET_WEATHER')
@@ -153,7 +154,7 @@ _NUMBERS = frozenset(("filters", "length"))
 
 
 def extractor_of(column: Column) -> str:
-    """Return where a column's values come from: unless it says, the extractor of its name.
+    """Return the source of a column's values: by default the extractor of its name.
 
     >>> extractor_of(Column("length", ("0-9", "10+"))), extractor_of(Column("mood", ("+", "-")))
     ('length', 'field:mood')
@@ -237,12 +238,12 @@ def _extractor_faults(column: Column, language: str) -> Iterator[Problem]:
 
 
 def describe(schema: Schema, example: Example, fields: Mapping[str, str]) -> Metadata:
-    """Return the metadata of one row; what a column does not have is OTHER or "".
+    """Return the metadata of one row; missing values of a column are OTHER or "".
 
     Args:
         schema: columns.
         example: the row.
-        fields: what it says beside sentence and program.
+        fields: its fields beside sentence and program.
 
     >>> schema = Schema((Column("length", ("0-3", "4+")), Column("intent", ("pay", OTHER))))
     >>> describe(schema, Example("S1", "send all of it back", ".."), {"intent": "refund"})
@@ -308,9 +309,10 @@ def adapt_schema(
 ) -> Schema:
     """Return a schema with columns for extractors, of the values that are known publicly.
 
-    Values are never read from private rows: the list of them would tell which ones these have. Each
-    column but those of fixed values ends in OTHER, for what nobody knew of. Public rows decide
-    which values are kept where there are more than `most`; without any, all of the library are.
+    Values are never read from private rows: the list of them would disclose which ones these have.
+    Each column but those of fixed values ends in OTHER, for values not in the list. Public rows
+    decide which values are kept where there are more than `most`; without any, all of the library
+    are.
 
     Args:
         names: extractors, or field:NAME.

@@ -3,7 +3,7 @@
 Exact counts of records never leave this package. A distribution has marginals and samples without a
 cell for every record: its factors are over some columns each. Eliminating one column after the
 other (Koller and Friedman, 2009, section 9.3) writes it as a product of conditional distributions,
-p(column | separator), which is what marginals and samples are read off. If the factors join all
+p(column | separator), from which marginals and samples are read. If the factors join all
 columns, the first of them is the dense joint; columns that no factor joins stay independent, and
 cost nothing.
 """
@@ -38,7 +38,7 @@ class Records:
 
     Attributes:
         codes: places of values, (rows, columns).
-        weights: what a row counts for, (rows,): of a unit with m rows, 1 / m rounded towards 0.
+        weights: of rows, (rows,): of a unit with m rows, 1 / m rounded towards 0.
         domain: number of values of each column.
     """
 
@@ -74,8 +74,8 @@ def encode(schema: Schema, rows: Sequence[Metadata]) -> NDArray[np.int64]:
 def records_of(schema: Schema, units: Iterable[Sequence[Metadata]]) -> Records:
     """Return the records of private units.
 
-    A row with a value that a column does not have is left out: what a unit adds depends on nothing
-    but the unit.
+    A row with a value that a column does not have is left out: the contribution of a unit depends
+    on nothing but the unit.
     """
     rows, owners = list[Metadata](), list[int]()
     for number, unit in enumerate(units):
@@ -284,7 +284,7 @@ class Measurement:
 
 
 def total_of(measurements: Sequence[Measurement]) -> float:
-    """Return the number of records that noisy marginals tell: the estimate of least variance.
+    """Return the number of records by noisy marginals: the estimate of least variance.
 
     >>> total_of([Measurement((0,), np.array([3.0, 5.0]), 1.0)])
     8.0

@@ -68,7 +68,7 @@ class TableResult(Result):
     output: str
 
     def findings(self) -> Iterator[str]:
-        """Yield what the table tells."""
+        """Yield the content of the table."""
         yield from describe_table(self.table)
 
     def lines(self) -> Iterator[str]:
@@ -117,7 +117,7 @@ class Table(FiguresRelease):
 
     @classmethod
     def needs_library(cls, options: Mapping[str, Any]) -> bool:
-        """Tell whether columns that are named have values of a library."""
+        """Return whether columns that are named have values of a library."""
         return extract.needs_library(extract.names_of(options["columns"] or ""))
 
     def conflict(self, target: str | None = None) -> str | None:
@@ -219,11 +219,11 @@ def rho_for(epsilon: float, delta: float) -> float:
 
 
 def mechanisms_of(method: Method, columns: int, rho: float) -> tuple[Mechanism, ...]:
-    """Return what a table of rho-zCDP is for a ledger.
+    """Return the mechanisms of a table of rho-zCDP for a ledger.
 
-    What AIM does next depends on what it saw, so that it is known by its rho alone; the sum of its
-    steps stays below it whatever happens (Feldman and Zrnic, 2021: such filters hold under Rényi
-    DP, of which zero-concentrated DP is a line).
+    The steps of AIM depend on its measurements, so that it is known by its rho alone; the sum of
+    its steps stays below it whatever happens (Feldman and Zrnic, 2021: such filters hold under
+    Rényi DP, of which zero-concentrated DP is a line).
 
     >>> mechanisms_of("independent", 4, 2.0)
     (Gaussian(noise_multiplier=1.0, count=4),)
@@ -252,12 +252,13 @@ def release_table(
 
     Args:
         schema: columns; public.
-        units: the metadata of each unit's rows, or what reads them (`extract.metadata_of`).
-        epsilon, delta: what the release costs by itself.
-        spend: the `Payer` of their ledger; it refuses what is past the budget.
+        units: the metadata of each unit's rows, or an iterator that reads them
+            (`extract.metadata_of`).
+        epsilon, delta: the cost of the release by itself.
+        spend: the `Payer` of their ledger; it refuses spends past the budget.
         method: "aim"; "independent" for columns without dependence.
         most_cells: numbers that the distribution may take.
-        listen: told of each round, nothing private.
+        listen: called with each round, nothing private.
 
     Raises:
         GenieError: T505, there is no such noise; those of `paid_by`.

@@ -64,7 +64,7 @@ class Schema:
     columns: tuple[Column, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what is no table (T501, T503), all mistakes at once."""
+        """Refuse an invalid table (T501, T503), all mistakes at once."""
         problems = list(_find_faults(self.columns))
         if problems:
             raise GenieError(problems)
@@ -203,7 +203,7 @@ def _find_column(path: Path, text: str, name: str | None) -> Span | None:
 
 
 def _find_misshapen(content: Any) -> Iterator[tuple[str, str, str | None]]:
-    """Yield code, message and column of what is not as JSON of a schema is."""
+    """Yield code, message and column of each part that does not fit the JSON of a schema."""
     hint = "expected an object with 'columns', a list"
     if not isinstance(content, dict) or not isinstance(content.get("columns"), list):
         yield "T500", hint, None

@@ -1,4 +1,4 @@
-"""Noise of steps that hangs together, so that less of it is left in the weights (DP-MF, DP-FTRL).
+"""Correlated noise of steps, so that less of it stays in the weights (DP-MF, DP-FTRL).
 
 The release is C G + noise, of gradients G by step and a banded triangular matrix C with columns of
 norm 1. Multiplied by C's inverse it is G plus noise of which a step takes back a part of what
@@ -15,7 +15,7 @@ from genie_dp.private.training.settings import DPSettings
 
 
 def workload(beta: float, rates: Sequence[float]) -> NDArray[np.float64]:
-    """Return (steps, steps): what a step's gradient does to the weights after each step.
+    """Return (steps, steps): the effect of a step's gradient on the weights after each step.
 
     It is that of descent with Adam's first average and the learning rates of the steps. The second
     average, which is of all steps, is taken for a constant.
@@ -89,7 +89,7 @@ class BandedNoise:
 
     It is in no file: who reads it could take it away again. So a run that was interrupted begins
     with nothing to take back, as if C's columns ended there, which costs no more and gives away
-    some of what was gained.
+    some of the gain.
     """
 
     def __init__(self, matrix: NDArray[np.float64], bands: int):
@@ -105,7 +105,8 @@ class BandedNoise:
     def next(self, parameter: int, step: int, fresh: torch.Tensor) -> torch.Tensor:
         """Return the noise of a step: that C times the noise of all steps is the fresh ones.
 
-        It is rounded to single precision, here, so that what is taken back later is what was added.
+        It is rounded to single precision, here, so that exactly the added noise is taken back
+        later.
 
         Args:
             parameter: which weights it is for.

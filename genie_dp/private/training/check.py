@@ -139,7 +139,7 @@ def _check_losses(model: Any, batch: Any) -> None:
 
 @contextmanager
 def _refuse_engine(engine: str) -> Iterator[None]:
-    """Turn what a model raises into a refusal; the rows are made up, so it may be told."""
+    """Turn an error of a model into a refusal; the rows are made up, so it may be shown."""
     try:
         yield
     except _REFUSALS as problem:
@@ -149,7 +149,7 @@ def _refuse_engine(engine: str) -> Iterator[None]:
 
 
 def _try_dropout(model: Any, engine: EngineName, batch: Any) -> None:
-    """Find now what would else raise at the first step, when all steps are paid."""
+    """Raise errors of dropout now, which else the first step would raise, when all is paid."""
     training = model.training
     with torch.random.fork_rng(devices=[]), _refuse_engine(engine):
         clipped_sums(model.train(), engine, batch, 1.0)
@@ -179,7 +179,7 @@ def _compare(model: Any, engine: EngineName, batch: Any, clip: float) -> None:
 def clipped_sums(model: Any, engine: EngineName, batch: Any, clip: float) -> Sums:
     """Return the sum of a batch's clipped gradients by parameter, without any noise.
 
-    It says what single rows are: for made-up rows and tests.
+    It discloses single rows: for made-up rows and tests.
     """
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
     plain = torch.optim.SGD(list(trained.values()), lr=0.0)

@@ -72,7 +72,7 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
         self.number = 0
 
     def begin(self) -> None:
-        """Forget what a step left that was not finished, and gradients of others."""
+        """Forget the state of an unfinished step, and gradients of others."""
         self._step_skip_queue.clear()
         self._is_last_step_skipped = False
         for p in self.params:
@@ -125,7 +125,7 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
 
 
 def clip_factors(gradients: list[torch.Tensor], clip: float) -> torch.Tensor:
-    """Return (B,): what rows are multiplied by so that no norm is above `clip`.
+    """Return (B,): the factors of rows by which no norm is above `clip`.
 
     It is 0 where a row's gradient is not finite.
 
@@ -144,9 +144,10 @@ def clip_factors(gradients: list[torch.Tensor], clip: float) -> torch.Tensor:
 def row_norms(gradients: torch.Tensor) -> torch.Tensor:
     """Return (B,): the norms of (B, ..), in double precision, right to 1e-5 whatever the size.
 
-    On CPUs torch adds up squares in single precision, one after the other: what is small beside the
-    sum so far is lost, and norms come out too small, so that rows would be clipped too little (by
-    0.04 % at 1M weights, 0.5 % at 17M; November 2026). Norms of short pieces have no such sums.
+    On CPUs torch adds up squares in single precision, one after the other: terms that are small
+    beside the sum so far are lost, and norms come out too small, so that rows would be clipped too
+    little (by 0.04 % at 1M weights, 0.5 % at 17M; November 2026). Norms of short pieces have no
+    such sums.
     """
     rows = gradients.reshape(len(gradients), gradients[:1].numel() or 1)
     whole = rows.shape[1] // _PIECE
@@ -157,7 +158,7 @@ def row_norms(gradients: torch.Tensor) -> torch.Tensor:
 
 
 def factors_of(norms: torch.Tensor, clip: float) -> torch.Tensor:
-    """Return the factors of norms (B,); 0 for what is no number.
+    """Return the factors of norms (B,); 0 for norms that are not finite.
 
     >>> factors_of(torch.tensor([0.5, 4.0, float("nan"), float("inf")]), 1.0).tolist()
     [1.0, 0.24999..., 0.0, 0.0]
@@ -203,7 +204,7 @@ class VmapEngine:
     """Differentiates the whole model, vectorised over rows (torch.func).
 
     Nothing needs to be known of its layers: tied weights, position tables without rows and LSTMs
-    are right by construction. What branches on values of the batch raises.
+    are right by construction. Models that branch on values of the batch raise an error.
     """
 
     def __init__(self, model: Any, optimizer: PrivateOptimizer):
@@ -236,7 +237,7 @@ def _attention(batch: Any) -> Any:
 
 
 class LoopEngine:
-    """Takes the rows one by one, with nothing but autograd: what the others are compared with."""
+    """Takes the rows one by one, with nothing but autograd: the reference for the others."""
 
     def __init__(self, model: Any, optimizer: PrivateOptimizer):
         self.model, self.optimizer = model, optimizer

@@ -26,7 +26,7 @@ _BEFORE, _WORDS = 24, 624
 
 
 def secure_bytes(count: int, purpose: str, step: int) -> bytes:
-    """Return bytes that nobody can foretell; what for does not matter.
+    """Return bytes that nobody can foretell, for any purpose.
 
     They are of OpenSSL's generator (AES-256 in counter mode, NIST SP 800-90A), which takes its seed
     from the operating system, again after a fork. 42 MB, the noise of 5.2M weights, take 0.025 s of
@@ -60,7 +60,7 @@ def integers(draw: Bytes, count: int, purpose: str, step: int) -> npt.NDArray[np
 
 
 def reseed_torch(draw: Bytes, step: int) -> None:
-    """Let what torch draws from now on, such as dropout, follow from a source of bytes.
+    """Let the random numbers of torch, such as those of dropout, follow from a source of bytes.
 
     `torch.manual_seed` takes 32 bits on CPUs, which can be tried one after the other; here the
     twister gets all of its state. Generators of GPUs (Philox) get 64 bits.

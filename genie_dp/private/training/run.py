@@ -34,7 +34,7 @@ NOT_COVERED = (
 
 @dataclass(frozen=True, slots=True)
 class TrainedModel:
-    """What a run may say of itself.
+    """The publishable facts of a run.
 
     Attributes:
         spent: the guarantee of all that was released.
@@ -69,11 +69,11 @@ class PrivateRun:
         """Check the engine on this model, and prepare; no private row is looked at.
 
         Args:
-            model: has `loss(batch)`, (B,) nats; its weights are what the run starts from.
+            model: has `loss(batch)`, (B,) nats; its weights are the starting point.
             units: encoded rows by unit.
             settings: how to train.
             collate: makes a batch of rows.
-            listen: is told the number of steps, and nothing else.
+            listen: is called with the number of steps, and nothing else.
 
         Raises:
             GenieError: the engine cannot be used with this model (Q021 to Q025), or Opacus is not
@@ -173,7 +173,7 @@ class PrivateRun:
 
     @property
     def state(self) -> "RunState":
-        """Return what checkpoints hold; all of it is released."""
+        """Return the state for checkpoints; all of it is released."""
         optimizers = {"optimizer": self.optimizer.original_optimizer}
         return RunState(self.trained, optimizers, self.settings.as_dict())
 
@@ -187,7 +187,7 @@ class PrivateRun:
 
 
 def groups_of(units: Iterable[Sequence[Any]], bands: int) -> list[list[Sequence[Any]]]:
-    """Return the units of each group; a unit's own rows say which one is its.
+    """Return the units of each group; a unit's group follows from its own rows.
 
     So it is the same after a run was interrupted, and no other unit has an influence on it.
     """
@@ -212,7 +212,7 @@ def rate_at(settings: DPSettings, step: int) -> float:
 
 
 def need_opacus() -> None:
-    """Import Opacus, and take back what it does to the log of the program.
+    """Import Opacus, and restore the logging of the program after it.
 
     Opacus 1.6 sets up the root logger when imported (`opacus/utils/module_utils.py`): from then on
     messages of all libraries would be on stderr.
@@ -241,7 +241,7 @@ def train_privately(
     listen: Listen | None = None,
     collate: Collate = collate,
 ) -> TrainedModel:
-    """Train a model with DP-SGD (Abadi et al., 2016) and return what was spent.
+    """Train a model with DP-SGD (Abadi et al., 2016) and return the guarantee.
 
     The engine is checked on made-up rows and a checkpoint is looked for, then `spend` is called,
     and only then is the first gradient of a private row taken. All steps are paid at once, also
@@ -252,10 +252,10 @@ def train_privately(
         units: encoded rows by unit; a step sees at most one row of each.
         settings: how to train.
         spend: the `Payer` of the rows' ledger: it records mechanisms before anything is released,
-            or raises, and what came of them. Called again for a resumed run: the ledger knows it by
-            its name (`once.name_run`).
+            or raises, and the result. Called again for a resumed run: the ledger knows it by its
+            name (`once.name_run`).
         folder: where checkpoints go, and where a run that was interrupted goes on from.
-        listen: is told the number of steps, and nothing else.
+        listen: is called with the number of steps, and nothing else.
         collate: makes a batch of rows.
 
     Raises:
@@ -278,7 +278,7 @@ def train_privately(
 
 
 def with_limits(spent: Spent) -> Spent:
-    """Return the guarantee with what training leaves open."""
+    """Return the guarantee with the limits of training."""
     more = (*NOT_COVERED, *([] if secure.seed_of_tests() is None else [secure.SEEDED]))
     new = tuple(line for line in more if line not in spent.not_covered)
     return replace(spent, not_covered=(*spent.not_covered, *new))
@@ -403,7 +403,7 @@ def _load_newest(folder: Path) -> Checkpoint | None:
 
 
 def digest_of_weights(models: Iterable[Any]) -> str:
-    """Return a hash of all weights of models: what a training releases."""
+    """Return a hash of all weights of models: the release of a training."""
     sha256 = hashlib.sha256()
     for model in models:
         for name, value in sorted(model.state_dict().items()):

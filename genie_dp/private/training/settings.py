@@ -71,7 +71,7 @@ class DPSettings:
 
     @property
     def mechanism(self) -> PoissonGaussian:
-        """Return what a run of these settings is to the accountant."""
+        """Return the mechanism of a run of these settings, for the accountant."""
         return noisy_steps(self.noise_multiplier, self.rate, self.steps, self.bands)
 
     def as_dict(self) -> dict[str, Any]:
@@ -83,11 +83,11 @@ class DPSettings:
 
 
 def noisy_steps(noise: float, rate: float, steps: int, bands: int = 1) -> PoissonGaussian:
-    """Return what steps are to the accountant.
+    """Return the mechanism of steps, for the accountant.
 
-    With bands, it is DP-SGD of as many times the rate and as many times fewer steps
-    (Choquette-Choo et al., 2023, "(Amplified) Banded Matrix Factorization", theorem 4): a unit is
-    of one group, whose steps are `bands` apart, and what one of them adds to the release lies in
+    With bands, it is DP-SGD of as many times the rate and as many times fewer steps (Choquette-Choo
+    et al., 2023, "(Amplified) Banded Matrix Factorization", theorem 4): a unit is of one group,
+    whose steps are `bands` apart, and the contribution of one of them to the release lies in
     `bands` numbers that no other of them touches, with norm 1 at most.
 
     >>> noisy_steps(0.5, 0.01, 35, 4)
