@@ -1,4 +1,4 @@
-"""What may be learned from private rows, within a budget that is promised once.
+"""Releases from private rows, within a budget that is promised once.
 
     import genie_dp as gd
 
@@ -66,7 +66,7 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, importing what it needs."""
+    """Return a public name, importing its module."""
     if name not in _HOMES:
         raise AttributeError(f"module 'genie_dp.private' has no attribute {name!r}")
     value = getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)

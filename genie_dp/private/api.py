@@ -1,4 +1,4 @@
-"""The public ledger: rows of a file, the budget promised for them, and what is learned under it."""
+"""The public ledger: rows of a file, the budget promised for them, and the releases under it."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ File = str | Path
 
 
 class Auditable(Protocol):
-    """A model that says how likely it finds rows, such as a Parser.
+    """A model that gives the likelihood of rows, such as a Parser.
 
     Attributes:
         folder: of the model.
@@ -51,11 +51,11 @@ class Auditable(Protocol):
     folder: Path | None
 
     def open_scorer(self, folder: Path, *, device: str = "cpu", longest: int = 256) -> "Scorer":
-        """Return what tells how likely rows are under a model like this one, by its folder."""
+        """Return a scorer of the likelihood of rows under a model like this one, by its folder."""
 
 
 class Ledger:
-    """Private rows and the ledger that stands beside them: what is learned of them is paid here.
+    """Private rows and the ledger that stands beside them: releases of them are paid here.
 
     Each release is recorded before it is made, and refused past the budget (B023). The rows have
     one ledger, whatever file they are in: under another name, copied, converted or with a second
@@ -103,7 +103,7 @@ class Ledger:
             rows: JSONL or TSV. They are compared with those that have a ledger already.
             epsilon: how much may be learned of one unit by everything together; common: 1 to 8.
             delta: chance that epsilon does not hold: far below 1 / number of units.
-            unit: what is protected: one utterance, all rows of a dialogue, or all of a user.
+            unit: of protection: one utterance, all rows of a dialogue, or all of a user.
             cap: how many rows of a dialogue or user are looked at, at most.
             unit_field: field of a row that names its user or dialogue; of TSV, its column.
             accountant: whose epsilon must stay within the budget, pld or rdp.
@@ -135,12 +135,12 @@ class Ledger:
 
     @property
     def budget(self) -> Budget:
-        """Return what was promised."""
+        """Return the promised budget."""
         return self._book.budget
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Return what is to be said against the budget, such as that it promises little."""
+        """Return the warnings about the budget, such as that it promises little."""
         return tuple(problem.message for problem in doubts(self.budget))
 
     @property
@@ -177,12 +177,12 @@ class Ledger:
         overwrite: bool = False,
         **settings: Any,
     ) -> PriorResult:
-        """Return what people ask for, counted once with noise: a prior that steers synthesis.
+        """Return the functions people ask for, counted once with noise: a prior for synthesis.
 
         It is paid again with each call. Only with an `output` an interrupted call can be resumed.
 
         Args:
-            library: what `load_library` returns, or its source, such as "shipped"; its functions
+            library: the result of `load_library`, or its source, such as "shipped"; its functions
                 are counted. It is to be named, for epsilon is spent on these functions.
             language: of the programs; None for the library's.
             public: rows made without the prior, to which weights are relative: rows or files.
@@ -226,10 +226,10 @@ class Ledger:
         It is paid again with each call. An interrupted call is resumed for the same payment.
 
         Args:
-            kind: one-stage learns utterances; control learns utterances by what they ask for;
-                two-stage learns programs, and utterances by their programs.
+            kind: one-stage learns utterances; control learns utterances by control codes; two-stage
+                learns programs, and utterances by their programs.
             output: the folder of the generator; it appears when it is complete.
-            library: what `load_library` returns, or its source, such as "shipped": skills of the
+            library: the result of `load_library`, or its source, such as "shipped": skills of the
                 programs, which are to be named.
             language: of the programs; None for the library's.
             public: rows, or files of rows, that may be published: they give vocabulary and
@@ -277,7 +277,7 @@ class Ledger:
 
         Args:
             generator: the folder of `train`.
-            library: what `load_library` returns, or its source: programs are well-typed in it.
+            library: the result of `load_library`, or its source: programs are well-typed in it.
             parser: a `Parser` of public rows, or of rows that the generator drew. It writes the
                 programs of kinds without any; of two-stage, rows are kept that it reads back.
             output: a file for the rows, with a manifest beside it; None writes none.
@@ -330,13 +330,13 @@ class Ledger:
         It is paid again with each call. Only with an `output` an interrupted call can be resumed.
 
         Args:
-            epsilon: what votes and table cost together, at the budget's delta.
-            use_remaining_budget: instead, use up what is left of the budget.
+            epsilon: the cost of votes and table together, at the budget's delta.
+            use_remaining_budget: instead, use up the remaining budget.
             recipe: a file of settings in YAML; those given here go before them.
-            library: what `load_library` returns, or its source; to be named where programs are made
-                without a `grammar` that has it.
+            library: the result of `load_library`, or its source; to be named where programs are
+                made without a `grammar` that has it.
             language: of the programs; None for the library's.
-            grammar: what `load_grammar` returns, or its source, for the grammar as generator.
+            grammar: the result of `load_grammar`, or its source, for the grammar as generator.
             public: files of rows that may be published, JSONL: values of columns are taken from
                 them, and weights of the prior are relative to them.
             parser: a `Parser` of public rows, which gives sentences their programs where the
@@ -391,12 +391,12 @@ class Ledger:
         progress: bool | None = None,
         **settings: Any,
     ) -> "GapResult":
-        """Return what people ask for that is not understood, counted once with noise.
+        """Return the requests that are not understood, counted once with noise.
 
         It is paid again with each call. Only with an `output` an interrupted call can be resumed.
 
         Args:
-            listener: what understands sentences, of `gd.gap_listener`; nothing of it is private.
+            listener: for sentences, of `gd.gap_listener`; nothing of it is private.
             output: the folder of the report: a page, JSON, templates and rows; None writes none.
             resume: go on with a call that was interrupted, for the same payment.
             overwrite: replace the output, and forget an interrupted call: its cost stays spent.
@@ -425,14 +425,15 @@ class Ledger:
         overwrite: bool,
         progress: bool | None = None,
     ) -> Any:
-        """Return what a stage releases.
+        """Return the result of a stage.
 
         Args:
             stage: its class.
             settings: settings and inputs, but for rows and ledger.
             output: a file or folder; None keeps none.
-            name: of what is written for a while where none is kept.
-            resume, overwrite: what to do with what is there.
+            name: of the temporary output where none is kept.
+            resume, overwrite: whether to resume an interrupted run, or replace an output that is
+            there.
             progress: whether to show progress; None for on a terminal.
         """
         rows, ledger = self._rows_to_spend()
@@ -453,10 +454,10 @@ class Ledger:
         card: File | None = None,
         overwrite: bool = False,
     ) -> "PrivacyReport":
-        """Return what may be told of the privacy of the rows: it can be published.
+        """Return the publishable facts about the privacy of the rows.
 
         Args:
-            audits: files that `audit` wrote; of them, figures of canaries alone are told.
+            audits: files that `audit` wrote; of them, only figures of canaries are reported.
             output: the file of the report, as JSON; None writes none.
             page: the file of a page with it.
             card: the file of a section for a model's card, in Markdown.
@@ -521,7 +522,7 @@ def audit(
     progress: bool | None = None,
     **settings: Any,
 ) -> "AuditResult":
-    """Attack a model, or released rows, and compare what that proves with what is claimed.
+    """Attack a model, or released rows, and compare the proven bounds with the claim.
 
     The result is not differentially private: keep it like the private rows. Files that are written
     can be read by their owner alone.
@@ -548,7 +549,7 @@ def audit(
 
     Raises:
         GenieError: inputs do not go together (N061), and whatever `genie-dp private audit` refuses.
-            A claim that is refuted raises nothing: `verdict` of the result says so.
+            A claim that is refuted raises nothing: `verdict` of the result has it.
     """
     folder, open_model = None, None
     if isinstance(model, File):
@@ -581,11 +582,11 @@ def promise(rows: Path, ledger: Path | None, budget: Budget) -> book.Ledger:
     Args:
         rows: their file; it need not be there where a ledger is named.
         ledger: where it is to be; None for beside the rows.
-        budget: what is promised.
+        budget: the promise.
 
     Raises:
         GenieError: there are no such rows (B028), they have a ledger already (B020, B030, B031) or
-            had one (B021), or their units cannot be told apart so (Q006).
+            had one (B021), or their units cannot be distinguished so (Q006).
     """
     if ledger is None:
         _existing_rows(rows)

@@ -2,8 +2,8 @@
 
 Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020), section 5,
 for many draws at a time. No number is rounded: every probability is that of a comparison of whole
-numbers, so nothing of floating-point noise remains that could tell what it was added to (Mironov,
-2012). Of the time that a draw takes nothing is hidden.
+numbers, so floating-point noise cannot disclose the number it was added to (Mironov, 2012). Of the
+time that a draw takes nothing is hidden.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def _alternating(count: int, go_on: Callable[[Whole, int], Flags]) -> Flags:
 
     Args:
         count: how many places there are.
-        go_on: tells of places, and the number of the step from 1 on, which of them go on.
+        go_on: returns which of the places go on, given them and the number of the step from 1 on.
     """
     accepted = np.zeros(count, np.bool_)
     places, step = np.arange(count), 1

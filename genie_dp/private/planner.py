@@ -1,7 +1,7 @@
-"""How to train on private rows within a time: batch, steps and noise, and what more would buy.
+"""How to train on private rows within a time: batch, steps and noise, and the alternatives.
 
-A plan reads no row. Time follows from the speed of this machine, noise from the accountant, and
-what is to be expected from a table that was measured (`MEASURED`).
+A plan reads no row. Time follows from the speed of this machine, noise from the accountant, and the
+expected loss from a table of measurements (`MEASURED`).
 """
 
 import math
@@ -114,7 +114,7 @@ class PlannedTraining:
         learning_rate: highest one.
         minutes: CPU minutes of the noisy steps.
         loss: nats a word to be expected where it was measured; elsewhere it ranks plans.
-        is_measured: whether it lies within what was measured; else its edge stands for it.
+        is_measured: whether it lies within the table; else its edge stands for it.
         bands: of the noise.
     """
 
@@ -142,13 +142,13 @@ class PlannedTraining:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PrivatePlan(Result):
-    """A training within a time, and what more would buy.
+    """A training within a time, and its alternatives: other budgets, longer, with bands or trials.
 
     Attributes:
-        config: what was asked for.
+        config: the settings.
         speed: of this machine.
         best: the training.
-        bought: what is different -> the best training with it.
+        bought: the change -> the best training with it.
     """
 
     config: Planning
@@ -167,7 +167,7 @@ class PrivatePlan(Result):
         return "/".join(f"{math.floor(epochs * share * 1e6) / 1e6:.6g}" for share in shares)
 
     def findings(self) -> Iterator[str]:
-        """Yield the plan, its command, and what more would buy."""
+        """Yield the plan, its command, and the alternatives."""
         config, best, speed = self.config, self.best, self.speed
         yield f"plan     {best.line()}"
         yield (
@@ -193,7 +193,7 @@ class PrivatePlan(Result):
 
 
 def plan(**settings: Any) -> PrivatePlan:
-    """Return how to train on private rows within a time, and what more would buy; nothing is read.
+    """Return how to train on private rows within a time, and alternatives; nothing is read.
 
     Args:
         settings: those of `Planning`: epsilon=8, delta=1e-6, estimated_units=20_000,
@@ -260,7 +260,7 @@ def best_training(
     """Return the steps and the batch of the least expected loss within the minutes.
 
     Args:
-        config: what is asked for.
+        config: the settings.
         speed: of this machine.
         near: steps to begin the search at.
         is_banded: with noise of as many bands as there are steps, in one epoch.
@@ -322,7 +322,7 @@ def _training(
 ) -> PlannedTraining:
     """Return a training, without bands or with as many as steps.
 
-    What bands leave of the noise in the weights counts as the noise of a training without.
+    The noise that bands leave in the weights counts as the noise of a training without.
     """
     rate = batch / config.estimated_units
     noise = least_noise(
@@ -360,7 +360,7 @@ def weights_of(config: Planning) -> int:
 def expected_loss(steps: float, signal: float) -> tuple[float, bool]:
     """Return nats a word, interpolated in the logarithms of both, and whether it was measured.
 
-    What lies outside of the table is taken for its edge.
+    Points outside of the table are taken for its edge.
     """
     lines = sorted(MEASURED)
     inside = lines[0] <= steps <= lines[-1] and SIGNALS[0] <= signal <= SIGNALS[-1]

@@ -86,7 +86,7 @@ def draw_once(
         mechanisms: paid before anything is drawn.
         units: reads the private rows, and raises before anything is spent.
         draw: returns the noisy figures, for JSON; nothing else reads private rows.
-        spend: the `Payer` of their ledger; it refuses what is past the budget.
+        spend: the `Payer` of their ledger; it refuses spends past the budget.
         code: of the error if the figures were visible once and are missing.
 
     Raises:
@@ -157,7 +157,7 @@ class Release(Stage):
         """Write the output: post-processing, which costs nothing.
 
         Args:
-            drawn: what `release` returned.
+            drawn: the result of `release`.
             plan: the plan that it was released by.
             made: where to write: a temporary folder, or the output's own file.
             target: the output, for the result.

@@ -21,7 +21,7 @@ def seed_of_tests() -> int | None:
 
 
 def noise(*purpose: str | int) -> Random:
-    """Return the generator of a release's noise; in a test with a seed, what for decides."""
+    """Return the generator of a release's noise; in a test with a seed, its purpose decides."""
     seed = _seed.get()
     return SystemRandom() if seed is None else stream(seed, *purpose)
 

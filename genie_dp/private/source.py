@@ -29,11 +29,11 @@ _NAMED = "which field names it is promised: genie-dp private budget init --unit-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PrivateRow:
-    """One private row; it never shows what it holds.
+    """One private row; it never shows its text.
 
     Attributes:
-        utterance: what somebody said.
-        program: what was meant, or None.
+        utterance: the sentence.
+        program: its meaning, or None.
         fields: the fields that were asked for, those of the row that are text or numbers.
     """
 
@@ -55,7 +55,7 @@ class PrivateSource:
     Attributes:
         units: the rows of each unit, at most the cap; they know the file that they are from.
         language: of the programs.
-        unit: what one neighbour differs by.
+        unit: the difference of neighbours.
     """
 
     units: Units[tuple[PrivateRow, ...]]
@@ -113,15 +113,16 @@ class PrivateSource:
             path: the file.
             language: of the programs.
             unit: "utterance" for each row by itself, else rows with the same `unit_field`.
-            unit_field: field that names the unit, in TSV the number of its column; unless told, the
+            unit_field: field that names the unit, in TSV the number of its column; by default the
                 field `dialogue` or `user`, or column 4.
             cap: most rows of a unit; an utterance is one row, all others need it.
             where: which rows are taken, by their fields; None takes all. It must show nothing.
-            fields: what rows keep beside utterance and program, such as a label; TSV has no names.
+            fields: further fields of rows beside utterance and program, such as a label; TSV has no
+                names.
 
         Raises:
-            GenieError: the file cannot be read (Q001), rows are not as said above (Q002 to Q005),
-                or the unit or the cap is none (Q006).
+            GenieError: the file cannot be read (Q001), rows are not as described above (Q002 to
+                Q005), or the unit or the cap is none (Q006).
         """
         key = key_of(str(path), unit, unit_field)
         reader = _SourceReader(str(path), language, key, where, tuple(fields))
@@ -141,16 +142,16 @@ class PrivateSource:
 
 @dataclass(slots=True)
 class _SourceReader:
-    """What is read so far.
+    """The state of reading.
 
     Attributes:
         file: its name.
         language: of programs.
         key: field or column of the unit; None where each row is one.
         where: which rows are taken.
-        fields: what rows keep.
+        fields: the kept fields of rows.
         groups: rows by unit.
-        problems: mistakes, at most one more than are told.
+        problems: mistakes, at most one more than are shown.
     """
 
     file: str
@@ -230,7 +231,7 @@ _Fault = tuple[str, str, str | None]
 
 
 def _read_file(reader: _SourceReader) -> Problem | None:
-    """Read a file into a reader; return what is wrong with the file as a whole."""
+    """Read a file into a reader; return the fault of the file as a whole, if any."""
     import smart_open
 
     if Path(reader.file).suffix == ".parquet":
@@ -245,7 +246,7 @@ def _read_file(reader: _SourceReader) -> Problem | None:
 
 
 def _is_text(value: Any) -> bool:
-    """Tell text from others; half a surrogate pair is none, and could not be written later."""
+    """Return whether a value is text; half a surrogate pair is none, and could not be written."""
     return isinstance(value, str) and value.encode("utf-8", "ignore").decode() == value
 
 

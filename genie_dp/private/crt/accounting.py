@@ -1,8 +1,9 @@
-"""What confidentiality costs (Zhao, Li and Wang, "Provably Confidential Language Modelling", 2022).
+"""The cost of confidentiality (Zhao, Li, Wang, "Provably Confidential Language Modelling", 2022).
 
-A secret x is (epsilon, delta)-confidential if a model trained on the text with x can hardly be told
-from one trained on the text with <MASK> in its place (definition 2). The functions are the paper's
-proposition 6 and theorem 8; they take the guarantee of the training behind the redaction.
+A secret x is (epsilon, delta)-confidential if a model trained on the text with x can hardly be
+distinguished from one trained on the text with <MASK> in its place (definition 2). The functions
+are the paper's proposition 6 and theorem 8; they take the guarantee of the training behind the
+redaction.
 
 That guarantee is about *replacing* a row: a secret by <MASK>, in a row that stays. Budgets speak of
 adding or removing one unit. Confidentiality compares two texts with as many rows, one of which
@@ -28,7 +29,7 @@ _PAIRS = (PoissonGaussian, Gaussian)
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """An (epsilon, delta) of confidentiality; a delta of 1 or more says nothing.
+    """An (epsilon, delta) of confidentiality; a delta of 1 or more guarantees nothing.
 
     >>> Guarantee(1.0, 1e-5)
     Guarantee(epsilon=1.0, delta=1e-05)
@@ -79,7 +80,7 @@ def guarantee_of_unique_group(training: Guarantee, unique: int, missed: float) -
     """Return the confidentiality of a group of secrets under CRT (theorem 8, second part).
 
     With the share g of m unique secrets missed, it is (g m epsilon, g m e^(g m epsilon) delta). The
-    theorem says "detects" of that share, but its proof, proposition 5, counts the missed ones.
+    theorem has "detects" for that share, but its proof, proposition 5, counts the missed ones.
 
     Args:
         training: of DP-SGD on the private part, which must hold all rows of the group.
@@ -115,7 +116,7 @@ def guarantee_of_crt(training: Guarantee, gamma: float, missed_by_both: float) -
 
 
 def check_share(name: str, value: float) -> None:
-    """Refuse what is no share, from 0 to 1."""
+    """Refuse a number that is no share, from 0 to 1."""
     if not 0 <= value <= 1:
         raise ValueError(f"expected {name} in [0, 1], got {value}")
 
@@ -131,7 +132,7 @@ def _scale_delta(count: float, epsilon: float, delta: float) -> float:
 def guarantee_of_replacing(
     mechanisms: Sequence[Mechanism], delta: float, accountant: Accountant = DEFAULT
 ) -> Guarantee:
-    """Return the guarantee for replacing one unit of what mechanisms did, at a delta.
+    """Return the guarantee of mechanisms for replacing one unit, at a delta.
 
     It is the better of two bounds: privacy loss distributions of the pair (Zhu, Dong and Wang,
     2022), where there are such for all mechanisms; and removing the one and adding the other,
@@ -151,7 +152,7 @@ def guarantee_of_replacing(
 def _bound_by_both(mechanisms: Sequence[Mechanism], delta: float, accountant: Accountant) -> float:
     """Return 2 epsilon where (1 + e^epsilon) d = delta, and epsilon is that of adding at d.
 
-    Epsilon falls as d grows, so what is found by halving is at a d that is small enough.
+    Epsilon falls as d grows, so halving ends at a d that is small enough.
     """
     if delta == 0:
         return 2 * epsilon_of(mechanisms, 0.0, accountant)

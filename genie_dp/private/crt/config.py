@@ -1,4 +1,4 @@
-"""Methods of training on redacted rows, and what their guarantee leaves out."""
+"""Methods of training on redacted rows, and the limits of their guarantee."""
 
 from typing import Literal, get_args
 
@@ -28,7 +28,7 @@ OWNERS_WORD = (
 
 
 def describe_limits(method: Method, apart: Apart | None) -> tuple[str, ...]:
-    """Return what the ledger's promise for a paid run does not speak of, in plain words.
+    """Return the cases that the ledger's promise for a paid run does not cover, in plain words.
 
     >>> [line[:17] for line in describe_limits("dp", "said")]
     ['the lists, detect', 'the last digits o', 'how the rows were']

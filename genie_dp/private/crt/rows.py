@@ -1,6 +1,6 @@
-"""Redacted rows: which are private, which public, where words were masked, and what methods see.
+"""Redacted rows: private and public ones, their masked words, and the rows for each method.
 
-A row is public if its field `part` says so and nothing in it was masked; every other row is
+A row is public if its field `part` is "public" and nothing in it was masked; every other row is
 private, also one without the field. So a file that nobody marked is private as a whole, which is
 the paper's way without a conservative policy; and <MASK> never comes into the public part, where
 the one world would be trained without noise and the other with it (appendix A.6, 5).
@@ -28,7 +28,7 @@ PART, PUBLIC = "part", "public"
 
 
 def is_public(row: Mapping[str, Any]) -> bool:
-    """Tell whether a row may be learned from without noise.
+    """Return whether a row may be learned from without noise.
 
     >>> is_public({"utterance": "hello", "part": "public"}), is_public({"utterance": "hello"})
     (True, False)
@@ -40,7 +40,7 @@ def is_public(row: Mapping[str, Any]) -> bool:
 
 
 def is_private(row: Mapping[str, Any]) -> bool:
-    """Tell whether noise is needed to learn from a row."""
+    """Return whether noise is needed to learn from a row."""
     return not is_public(row)
 
 
@@ -116,10 +116,10 @@ def check_units_apart(
         path: the redacted rows.
         budget: whose unit is claimed.
         all_private: whether training makes all rows private.
-        said_apart: whether the owner says so of rows that have no manifest.
+        said_apart: whether the owner declares so for rows that have no manifest.
 
     Raises:
-        GenieError: there is no manifest of these rows, and nobody says so (O016), or rows of
+        GenieError: there is no manifest of these rows, and no declaration (O016), or rows of
             several units were compared (O017).
     """
     redaction = redaction_of(path, budget)
@@ -144,7 +144,7 @@ def check_units_apart(
 
 @dataclass(frozen=True, slots=True)
 class MethodRows:
-    """What is learned from; it shows nothing of it.
+    """The rows to learn from; it shows nothing of them.
 
     Attributes:
         private: rows by unit.
@@ -197,8 +197,8 @@ def read_method_rows(
         said_apart: as for `check_units_apart`.
 
     Raises:
-        GenieError: those of `PrivateSource.open`; rows are masked, or are not, against what the
-            baseline is (O013).
+        GenieError: those of `PrivateSource.open`; rows are masked, or are not, against the
+            definition of the baseline (O013).
     """
     parts = open_redacted(
         rows,

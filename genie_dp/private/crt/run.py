@@ -1,4 +1,4 @@
-"""Confidentially redacted training as a stage, and what it is compared with."""
+"""Confidentially redacted training as a stage, and its baselines."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,14 +71,14 @@ class CrtResult(TrainingResult):
 
     Attributes:
         method: by which it was trained.
-        statement: what follows for secrets; None for a baseline.
+        statement: the guarantee for secrets; None for a baseline.
     """
 
     method: str
     statement: Statement | None
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield messages for the user."""
         yield from self.step_lines(f" ({self.seconds:.0f} s)")
         if self.statement is None:
             yield f"no guarantee: {self.method} is a baseline"
@@ -267,7 +267,7 @@ class Crt(Training):
                 return HuggingFaceSettings(name, longest=self.longest)
 
     def redaction(self) -> Redaction | None:
-        """Return how well the rows were redacted: what is not measured is taken to be missed.
+        """Return how well the rows were redacted: unmeasured secrets are taken to be missed.
 
         None for a baseline.
 
@@ -360,7 +360,7 @@ class Crt(Training):
         return TrainedGenerator(generator, spent, plan, schedule.noisy, facts)
 
     def _payer(self, redaction: Redaction | None, work: Work) -> Payer | None:
-        """Return what records the confidentiality of a run, and then its spend."""
+        """Return the payer that records the confidentiality of a run, and then its spend."""
         ledger = self.ledger
         if ledger is None or redaction is None:
             return None
@@ -377,7 +377,7 @@ class Crt(Training):
     def result(
         self, drawn: TrainedGenerator, public: CrtInputs, made: Path, target: str
     ) -> CrtResult:
-        """Return the result, and write what follows for secrets."""
+        """Return the result, and write the guarantee for secrets."""
         budget = statement = None
         if self.ledger is not None:
             budget, statement = self.ledger.budget, statement_of(Ledger.open(self.ledger.path))

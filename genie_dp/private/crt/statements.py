@@ -1,4 +1,4 @@
-"""What may be said of secrets, beside what the ledger says of rows: a file next to the ledger.
+"""Guarantees for secrets, beside those of the ledger for rows: a file next to the ledger.
 
 `private.confidentiality.json` lies beside `private.ledger.json`. It has a record of each run on
 redacted rows: which redaction, how many secrets it misses, and where that was measured. The purpose
@@ -51,7 +51,8 @@ class MissRate:
     Attributes:
         estimate: the share.
         low, high: bounds of its 95 % interval.
-        measured_on: where: "200 rows labelled by hand", or what else people can check.
+        measured_on: where: "200 rows labelled by hand", or another description that people can
+            check.
     """
 
     estimate: float
@@ -60,7 +61,7 @@ class MissRate:
     measured_on: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no share with an interval around it (O001)."""
+        """Refuse a value that is no share with an interval around it (O001)."""
         if not 0 <= self.low <= self.estimate <= self.high <= 1:
             message = (
                 f"expected 0 <= low <= share <= high <= 1, got {self.low:g}, "
@@ -150,7 +151,7 @@ class Redaction:
 
     @property
     def is_amplified(self) -> bool:
-        """Tell whether a secret that was found changes nothing, so that few missed ones help."""
+        """Return whether a secret that was found changes nothing, so that few missed ones help."""
         return self.apart in ("recorded", "said")
 
     def as_dict(self) -> dict[str, Any]:
@@ -170,7 +171,7 @@ class Record:
 
     @property
     def mark(self) -> str:
-        """Return what the ledger's purpose of the run ends with: the share, and the hash."""
+        """Return the end of the run's purpose in the ledger: the share, and the hash."""
         gamma = self.redaction.gamma
         share = f"{gamma.estimate:g} ({gamma.low:g} to {gamma.high:g})"
         return f"; misses {share}; confidentiality {digest(self.as_dict())[:16]}"
@@ -182,10 +183,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is promised of secrets, after all runs of a ledger.
+    """The guarantees for secrets, after all runs of a ledger.
 
     Attributes:
-        rows: for adding or removing one unit of the private part, as the ledger says.
+        rows: for adding or removing one unit of the private part, as the ledger has it.
         secret: for one secret of a private row that the policy missed (theorem 8, 1), or all such
             of one unit together.
         bayesian: for a secret drawn from where the policy was measured (theorem 8, 3), at the upper
@@ -193,7 +194,7 @@ class Statement:
         expected: the same at the estimates.
         gamma, missed_by_both: shares used, of all redactions together.
         redactions: each with its intervals, and where they were measured.
-        unit: what one neighbour differs by.
+        unit: the difference of neighbours.
     """
 
     rows: Guarantee
@@ -255,7 +256,7 @@ _LIMITS: Mapping[Apart | None, str] = {
 
 @dataclass(frozen=True, slots=True)
 class GroupStatement:
-    """What is promised of several secrets together, all in private rows (theorem 8, 2).
+    """The guarantee for several secrets together, all in private rows (theorem 8, 2).
 
     Attributes:
         secrets: how many different ones there are, m.
@@ -284,7 +285,7 @@ class GroupStatement:
 
 
 def group_of(statement: Statement, secrets: int) -> GroupStatement:
-    """Return what a statement promises of so many different secrets together.
+    """Return the guarantee of a statement for so many different secrets together.
 
     Epsilon and delta of one missed secret are those for replacing a row. The number that is missed
     is a whole one: the upper end of gamma's interval, rounded up.
@@ -328,8 +329,8 @@ def book_of(ledger: Path) -> Path:
 def id_of(rows: Path) -> str:
     """Return the id of a redacted file: equal for equal bytes, and of no use without its key.
 
-    The key lies beside the private rows. A plain hash in a ledger that is shown around would tell
-    somebody who knows all rows but one what the last one is.
+    The key lies beside the private rows. A plain hash in a ledger that is shown around would
+    disclose the last row to somebody who knows all others.
 
     Raises:
         GenieError: the key is broken (O015).
@@ -421,7 +422,7 @@ def _read_record(facts: Mapping[str, Any]) -> Record:
 
 
 def statement_of(ledger: Ledger) -> Statement:
-    """Return what is promised of secrets after all that a ledger recorded.
+    """Return the guarantees for secrets after all spends of a ledger.
 
     Epsilons of all runs are composed first, and amplified once: whether a secret is missed is
     decided by the redaction, not again by each run. So of several runs on one redacted text the

@@ -2,8 +2,8 @@
 
 Both give upper bounds on the same guarantee, for adding or removing one unit. `rdp` is the
 accountant of "Privacy-Preserving Domain Adaptation of Semantic Parsers" (2023); `pld` is tighter
-and slower, and never gives more. Composition is adaptive: a mechanism may depend on what earlier
-ones released. Whether its noise or its number of steps may depend on that, too, is another question
+and slower, and never gives more. Composition is adaptive: a mechanism may depend on earlier
+releases. Whether its noise or its number of steps may depend on them, too, is another question
 (docs/research/accounting.md, "When amounts depend on releases").
 """
 

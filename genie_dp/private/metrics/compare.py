@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ComparedRow:
     """A sentence with its program.
 
-    Neither is shown: a row may be a private one, and what is shown ends in logs.
+    Neither is shown: a row may be a private one, and output ends in logs.
 
     Attributes:
         utterance: words separated by one space.
@@ -61,7 +61,7 @@ def word_counts(rows: Iterable[ComparedRow]) -> Counter[str]:
 
 
 def has_programs(rows: Sequence[ComparedRow]) -> bool:
-    """Tell whether every row has a program."""
+    """Return whether every row has a program."""
     return all(row.program for row in rows)
 
 
@@ -80,16 +80,17 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is measured, and how.
+    """The measurements, and their settings.
 
     Attributes:
         programs: reads programs; None to measure sentences only.
         featuriser: makes the vectors of MAUVE; None to leave MAUVE out.
         model: gives sentences their loss; None for two models of the real sentences.
         parse: a parser: token forms for sentences, "" for none. With it, functions are counted in
-            what it says of the synthetic sentences (section 4.2), and compared with their programs.
-        generators: of the synthetic files, in their order, to tell how likely they find the real
-            rows; () for none.
+            its programs for the synthetic sentences (section 4.2), and compared with their
+            programs.
+        generators: of the synthetic files, in their order, for the likelihood of the real rows; ()
+            for none.
         rows: how many of each file are compared; 0 for as many as the smallest has.
         intervals, mauve: see there.
         is_public: the real rows are public: functions may be named.
@@ -178,7 +179,7 @@ class _Bench:
             raise GenieError(Problem("J007", message, hint=hint))
 
     def _parse(self, rows: Sequence[ComparedRow]) -> list[str]:
-        """Return what the parser says of each sentence; it is asked once for each."""
+        """Return the parser's program for each sentence; it is called once for each."""
         if not (self.how.parse and self.how.programs):
             return []
         new = sorted({row.utterance for row in rows} - set(self._said))
@@ -191,7 +192,7 @@ class _Bench:
     # ------------------------------------------------------------------------ one corpus
 
     def real_described(self) -> dict[str, Any]:
-        """Return the figures of the real rows by themselves: what perfect rows would reach."""
+        """Return the figures of the real rows by themselves, which perfect rows would reach."""
         held_out = (
             self.model.held_out(self.texts)
             if isinstance(self.model, CrossFitted)
@@ -210,7 +211,7 @@ class _Bench:
         }
 
     def _of_parser(self) -> dict[str, Figure]:
-        """Return what the parser makes of the real sentences ("Ground Truth" of Table 1)."""
+        """Return the figures of the parser on the real sentences ("Ground Truth" of Table 1)."""
         programs_read = self._read(self.parsed)
         return {
             **dict(self._by_functions(programs_read)),

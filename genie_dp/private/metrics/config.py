@@ -130,7 +130,7 @@ class CompareRows(Stage):
         return self.real, *self.synthetic, *self.texts
 
     def conflict(self, target: str | None = None) -> str | None:
-        """Return what excludes each other, by the names of the command's options."""
+        """Return the error for options that exclude each other, by the command's option names."""
         if self.real_is_public == self.keep_private:
             return (
                 "say what REAL is: --real-is-public, or --keep-private. The figures are not "

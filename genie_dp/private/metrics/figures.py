@@ -1,4 +1,4 @@
-"""The figures of a comparison: what each is called, what it means, and a page that shows them."""
+"""The figures of a comparison: their names and meanings, and a page that shows them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -217,7 +217,7 @@ def best(metric: Metric, result: Mapping[str, Any]) -> frozenset[int]:
 
 
 def widths(metric: Metric, columns: list[Mapping[str, Any]]) -> float:
-    """Return what a bar of full width stands for: 1 for shares, else the largest figure.
+    """Return the value of a bar of full width: 1 for shares, else the largest figure.
 
     >>> loss = next(m for m in GROUPS["Sentences"] if m.key == "loss")
     >>> widths(loss, [{"figures": {"loss": {"value": 2.0, "high": 2.5}}}])

@@ -26,7 +26,7 @@ class SentenceModel(Protocol):
     """Whatever gives sentences a loss.
 
     Attributes:
-        name: says what it is; losses of different models cannot be compared.
+        name: of the model; losses of different models cannot be compared.
     """
 
     @property
@@ -157,7 +157,7 @@ class CrossFitted:
 
 
 def _shuffle_key(utterance: str) -> int:
-    """Return a place that says nothing of the words."""
+    """Return a sort key that is independent of the order of the words."""
     return xxhash.xxh3_64_intdigest(utterance.encode(), seed=1)
 
 
@@ -169,7 +169,7 @@ class HuggingFaceModel:
     """A causal language model: a Featuriser and a SentenceModel at once.
 
     Attributes:
-        name: the folder's name and what of the model is used.
+        name: the folder's name and the used part of the model.
     """
 
     def __init__(self, folder: Path):
@@ -214,7 +214,7 @@ class HuggingFaceModel:
         return np.concatenate(features)
 
     def losses(self, utterances: Sequence[str]) -> list[tuple[float, int]]:
-        """Return nats and tokens of each sentence, the first one told apart from nothing."""
+        """Return nats and tokens of each sentence, the first one conditioned on nothing."""
         results = []
         for ids, lengths in self._batches(utterances):
             with self._torch.no_grad():

@@ -1,7 +1,7 @@
 """How likely a generator finds rows that were held out: nats a word, exactly or with noise.
 
 With noise it is a release of these rows that their ledger pays for. A unit's figure is the mean
-over its words, brought between 0 and a public bound. What is released is the mean over units.
+over its words, brought between 0 and a public bound. The release is the mean over units.
 """
 
 import math
@@ -96,7 +96,7 @@ def noisy_mean(
 
     Args:
         nats: of each unit, between 0 and `most`.
-        noise_multiplier: deviation of the noise, relative to what a unit moves.
+        noise_multiplier: deviation of the noise, relative to the sensitivity to a unit.
         rng: the system's generator; another one only in tests.
         most: the public bound.
     """
@@ -127,7 +127,7 @@ def release_likelihoods(
         scorers: the generators, by name.
         units: held-out rows, by the unit of the ledger.
         ledger: of the rows.
-        epsilon: what all of it costs by itself, at the budget's delta.
+        epsilon: the cost of all of it by itself, at the budget's delta.
         most: nats a word that a unit counts as, at most.
 
     Raises:

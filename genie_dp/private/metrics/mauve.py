@@ -24,7 +24,7 @@ class Featuriser(Protocol):
     """Whatever turns sentences into vectors.
 
     Attributes:
-        name: says what the vectors are; figures of different featurisers cannot be compared.
+        name: of the vectors; figures of different featurisers cannot be compared.
     """
 
     @property
@@ -85,7 +85,7 @@ POINTS = 25  # of the curve, as in mauve-text
 
 @dataclass(frozen=True, slots=True)
 class MauveSettings:
-    """What a MAUVE figure depends on, beside the rows; figures are compared at equal settings.
+    """The settings of a MAUVE figure, beside the rows; figures are compared at equal settings.
 
     Attributes:
         buckets: clusters that the vectors are put into; 0 for a tenth of the rows of one corpus,
@@ -120,7 +120,7 @@ class Mauve:
     Attributes:
         scores: one a run, each from 0 to 1.
         buckets: clusters of each run.
-        featuriser: what the vectors were.
+        featuriser: the name of the vectors.
     """
 
     scores: tuple[float, ...]
@@ -164,7 +164,7 @@ def mauve_of_features(
     """Return MAUVE of (N, d) and (M, d) vectors.
 
     Args:
-        featuriser: name of what made the vectors.
+        featuriser: name of the vectors' featuriser.
 
     Raises:
         GenieError: see `mauve`.
@@ -194,7 +194,7 @@ def mauve_of_features(
 
 @contextmanager
 def _without_faiss_warnings() -> Iterator[None]:
-    """Drop what faiss writes: that a tenth of the rows are many clusters, as is advised here.
+    """Drop the warning of faiss that a tenth of the rows are many clusters, as is advised here.
 
     It writes to file descriptor 2, past `sys.stderr`, and its limit cannot be set through
     mauve-text. Errors of both are exceptions.

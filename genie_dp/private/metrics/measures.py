@@ -23,8 +23,8 @@ def overlap(real: Collection[str], synthetic: Collection[str]) -> float:
     """Return the share of the real types that occur in the synthetic text, too.
 
     "The ratio of overlapping types between the generated text and human utterances, against the
-    human utterances" (section 4.2; W. Overlap and F. Overlap of Table 1). It says nothing of
-    types that only the synthetic text has: `precision` does.
+    human utterances" (section 4.2; W. Overlap and F. Overlap of Table 1). It does not count types
+    that only the synthetic text has: `precision` does.
 
     >>> overlap({"wake", "me", "up"}, {"wake", "him", "up"})
     0.6666666666666666

@@ -21,7 +21,7 @@ _MOST_KEPT = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What is measured of a program.
+    """The measured properties of a program.
 
     Attributes:
         kind: whether it can be read, and fits the library. Of one that cannot be read, there is
@@ -48,7 +48,7 @@ class TokenFormReader:
     _kept: dict[str, Read] = field(default_factory=dict, repr=False)
 
     def read(self, text: str) -> Read:
-        """Return what is measured of a program.
+        """Return the measured properties of a program.
 
         >>> from genie_dp.languages import get_language
         >>> programs = TokenFormReader(get_language("sexpr"))
@@ -92,8 +92,8 @@ class TokenFormReader:
 def _without_numbers(text: str) -> str:
     """Return a text whose placeholders have no numbers: which value is which is none of a graph's.
 
-    Those of a row are numbered as its sentence says them, and equal values share one in languages
-    without types.
+    Those of a row are numbered in the order of its sentence, and equal values share one in
+    languages without types.
 
     >>> _without_numbers("now => @a.b param:x:String = QUOTED_STRING_1")
     'now => @a.b param:x:String = QUOTED_STRING'
@@ -135,7 +135,7 @@ class ProgramMatch:
 
 
 def match(right: Read, found: Read) -> ProgramMatch:
-    """Return what two programs have in common.
+    """Return the common parts of two programs.
 
     >>> from genie_dp.languages import get_language
     >>> read = TokenFormReader(get_language("sexpr")).read

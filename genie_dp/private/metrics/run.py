@@ -1,8 +1,8 @@
 """A comparison of synthetic rows with real ones as a stage: a table, JSON and a page.
 
 Nothing of private rows may get out by accident: their report is written so that only its owner can
-read it, never to a pipe or another machine; no figure is printed, for what is printed ends in logs;
-and mistakes in any of the files are told without their text.
+read it, never to a pipe or another machine; no figure is printed, for printed text ends in logs;
+and mistakes in any of the files are shown without their text.
 """
 
 import json
@@ -91,8 +91,8 @@ def run(stage: CompareRows, output: Output, *, progress: bool | None = None) -> 
 
     Raises:
         GenieError: figures of private rows would go elsewhere (J008), rows with a ledger are not
-            public (J009), an output is an input (J010), what is released is past the ledger's
-            budget (B023), or what is read is no good; docs/errors.md has all.
+            public (J009), an output is an input (J010), the release is past the ledger's budget
+            (B023), or an input is invalid; docs/errors.md has all.
     """
     target, report, is_public = output.target or None, stage.report, stage.real_is_public
     ledger = Ledger.open(ledger_to_spend(Path(stage.real), stage.ledger)) if stage.spend else None
@@ -135,7 +135,7 @@ def run(stage: CompareRows, output: Output, *, progress: bool | None = None) -> 
 def _comparison(
     stage: CompareRows, reader: "_RowReader", generators: Sequence[Any], progress: bool | None
 ) -> Comparison:
-    """Return what rows are compared by."""
+    """Return the measurements of rows."""
     programs, parse = None, None
     if not stage.utterances_only:
         programs = TokenFormReader(get_language(stage.language), stage.load_library())
@@ -258,8 +258,8 @@ class _RowReader:
     def _private_rows(self, file: str) -> Iterator[ComparedRow]:
         """Yield the rows of a file whose text no message may show.
 
-        A SYNTHETIC file may be a part of the private rows, put beside the others as what is at best
-        to be reached; so all are read so.
+        A SYNTHETIC file may be a part of the private rows, put beside the others as the upper bound
+        of quality; so all are read so.
         """
         source = PrivateSource.open(Path(file), language=self.language, unit="utterance")
         for unit in source.units:
@@ -277,7 +277,7 @@ class _RowReader:
 
 
 def _is_text(file: str) -> bool:
-    """Tell whether a file holds sentences, line by line.
+    """Return whether a file holds sentences, line by line.
 
     >>> _is_text("a.txt"), _is_text("a.txt.gz"), _is_text("a.jsonl.gz")
     (True, True, False)
@@ -289,7 +289,7 @@ def _is_text(file: str) -> bool:
 
 
 def _facts(stage: CompareRows, comparison: Comparison, real: str) -> dict[str, Any]:
-    """Return what the figures say of how they were made."""
+    """Return the facts about how the figures were made."""
     is_public = comparison.is_public
     title = stage.title or f"Synthetic rows against {real}"
     return {

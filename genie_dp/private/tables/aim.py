@@ -2,8 +2,7 @@
 
 McKenna, Mullins, Sheldon and Miklau, "AIM: An Adaptive and Iterative Mechanism for Differentially
 Private Synthetic Data" (VLDB 2022), algorithms 2 to 4, for the workload of all 2-way marginals.
-Beside it its baselines: columns without dependence, and a uniform distribution without
-measurements.
+Beside it its baselines: columns without dependence, and no measurements at all.
 """
 
 import math
