@@ -187,13 +187,3 @@ class GeneratorBuilder:
             parser = self.open_parser(folder)
             programs = prompting.ProgramWriter(parser, folder.name, self.language, self.library)
         return prompting.PromptedGenerator(completer, prompter, recipe, programs)
-
-
-def describe_work(generator: CandidateGenerator) -> dict[str, Any]:
-    """Return the figures of a generator's work, for the report."""
-    figures: dict[str, Any] = {}
-    if (tally := getattr(generator, "tally", None)) is not None:
-        figures |= tally.as_dict()
-    if (report := getattr(getattr(generator, "completer", None), "report", None)) is not None:
-        figures |= report()
-    return figures

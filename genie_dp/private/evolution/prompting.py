@@ -487,15 +487,6 @@ class PromptCounts:
     unvaried: int = 0
     borrowed: int = 0
 
-    def as_dict(self) -> dict[str, int]:
-        """Return the counts for a report."""
-        return {
-            "prompts": self.prompts,
-            "unusable answers": self.unusable,
-            "variations that stayed the same": self.unvaried,
-            "sentences borrowed": self.borrowed,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class PromptedGenerator:
@@ -577,6 +568,19 @@ class PromptedGenerator:
             VoteCandidate(variations[i], candidate.metadata) if i in variations else candidate
             for i, candidate in enumerate(candidates)
         ]
+
+    def report(self) -> dict[str, float]:
+        """Return figures of the work, with those of a model that has some."""
+        tally = self.tally
+        figures: dict[str, float] = {
+            "prompts": tally.prompts,
+            "unusable answers": tally.unusable,
+            "variations that stayed the same": tally.unvaried,
+            "sentences borrowed": tally.borrowed,
+        }
+        if (report := getattr(self.completer, "report", None)) is not None:
+            figures |= report()
+        return figures
 
     def _ask(
         self, kind: str, requests: Mapping[int, Callable[[Random], Prompt]], seed: int

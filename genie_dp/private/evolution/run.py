@@ -16,7 +16,6 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.programs import functions_of
-from genie_dp.private.evolution.build import GeneratorBuilder, build_embedding, describe_work
 from genie_dp.private.evolution.config import EvolutionRecipe, as_yaml
 from genie_dp.private.evolution.evolve import (
     Electorate,
@@ -312,6 +311,9 @@ class Evolve(Release):
         self, plan: ReleasePlan[EvolutionInputs], work: Work, progress: bool | None
     ) -> tuple[Evolution, SyntheticTable | None]:
         """Return the evolution, and the table of metadata that was released before it."""
+        # Here, so that help does not wait for it.
+        from genie_dp.private.evolution.build import GeneratorBuilder, build_embedding
+
         inputs, recipe, schema = plan.public, plan.public.recipe, plan.public.schema
         noise, language = self.plan_once(inputs, work.path), get_language(self.language)
         generator = GeneratorBuilder(
@@ -349,8 +351,8 @@ class Evolve(Release):
             table=table,
             listen=partial(_show_vote, progress),
         )
-        model = {"model": figures} if (figures := describe_work(generator)) else {}
-        evolution = replace(evolution, report={**evolution.report, **model})
+        if (report := getattr(generator, "report", None)) is not None:
+            evolution = replace(evolution, report={**evolution.report, "model": report()})
         return evolution.in_language(self.language), table
 
     def _release_table(
