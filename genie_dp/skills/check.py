@@ -104,7 +104,7 @@ def check_library(
 
     Args:
         library: the library to look at.
-        templated: the functions, such as "@com.gmail.inbox", that some template speaks of; None
+        templated: the functions, such as "@com.gmail.inbox", that some template calls; None
             where that is not known.
         given: each (function, input) to which some template gives a value; None where not known.
         known: classes that were looked at before; it gets those that are looked at now.

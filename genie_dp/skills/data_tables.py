@@ -120,7 +120,7 @@ def _cell(value: Any) -> Any:
 
 
 def read_raw(path: Path, only: Sequence[str], most: int | None) -> Iterator[RawTable]:
-    """Yield the tables of a file; SQLite is asked as it is, texts of others are put into one form.
+    """Yield the tables of a file; SQLite is queried directly, other texts are put into one form.
 
     Raises:
         GenieError: R094, two columns of a table have one name.

@@ -580,7 +580,7 @@ def _unit_of(unit: UnitDecl, units: Units) -> Unit:
 
 
 def _spoken_problems(declared: Iterable[UnitDecl], units: Units) -> Iterator[Problem]:
-    """Yield words that are no spoken words, and those that another unit has."""
+    """Yield words that cannot follow a number, and those that another unit has."""
     owners: dict[str, str] = {}
     for unit in units.by_name.values():
         if unit.name in SHIPPED:

@@ -32,7 +32,7 @@ _SINGULAR = frozenset(("series", "species", "gas", "canvas", "lens", "means", "s
 
 @dataclass(frozen=True, slots=True)
 class ParameterPhrase:
-    """One way to speak of a parameter of one function.
+    """A phrase for a parameter of one function.
 
     Attributes:
         part: part of speech, one of annotations.PARTS, or "self" for an output that is the thing

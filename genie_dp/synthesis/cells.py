@@ -6,7 +6,7 @@ looked up in an index; the other tests run once for all groups with equal values
 
 Rules with the same children and guard have the same choices of groups, and there are many more
 choices than cells that get a quota: so choices are found once, kept in columns, and a cell is made
-when it is asked for.
+on request.
 """
 
 from bisect import bisect_right
@@ -67,7 +67,7 @@ class CellBatch:
 
 @dataclass(slots=True)
 class Cells(Sequence[Cell]):
-    """The cells of many rules: one is made from its choice when it is asked for.
+    """The cells of many rules: each is made from its choice on request.
 
     Attributes:
         batches: the choices that they are made from; those of a template lie together.
@@ -140,7 +140,7 @@ class Cells(Sequence[Cell]):
         return (batch.rule, batch.depth) if self._speakers[batch.rule].says_words else None
 
     def pull(self, balance: float) -> npt.NDArray[np.float64]:
-        """Return how much of its template's quota each cell asks for: its size ** balance.
+        """Return the share of its template's quota that each cell asks for: its size ** balance.
 
         The ways of a template with optional parts count as one, in a cell with its neighbours.
         """

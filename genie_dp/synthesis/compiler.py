@@ -210,7 +210,7 @@ class CompiledGrammar:
     placeholders: Placeholders
 
     def count_raised(self) -> Counter[str]:
-        """Return how often Python functions raised in this process so far (`raised_in`)."""
+        """Return the counts of exceptions that Python functions raised in this process so far."""
         return count_raised(rule.body for rules in self.rules.values() for rule in rules)
 
     def count_refused(self) -> Counter[str]:
@@ -251,7 +251,7 @@ def compile_inputs(
     Args:
         inputs: a grammar with its library.
         subsets: names of subsets whose flagged templates take part; empty for those of training.
-        functions: those of whose skills templates may speak; empty for all.
+        functions: templates may use the skills of these alone; empty for all.
     """
     grammar = subset(inputs.grammar, subsets or (DEFAULT_SUBSET,))
     if functions:
@@ -531,7 +531,7 @@ def _may_stay_open(child: ChildSpec, placeholder: str) -> bool:
 
 
 def spoken_functions(grammar: Grammar, library: Library) -> tuple[Any, ...]:
-    """Return the signatures of the functions of which sentences speak; none without skills.
+    """Return the signatures of the functions that sentences mention; none without skills.
 
     Sentences mention an inherited function by the name of the class that declares it, and by that
     of the class that inherits it only where a template does so. So no function is mentioned twice.

@@ -399,7 +399,7 @@ class TargetGrammar:
         return family.rule.body.build(values)
 
     def _words(self) -> Iterator[str]:
-        """Yield the words that may be asked for at either end of a phrase."""
+        """Yield the words that requests and guards compare with either end of a phrase."""
         for rules in self.compiled.rules.values():
             for rule in rules:
                 for child in rule.layout.children:

@@ -187,7 +187,7 @@ def remote_blocks(
 ) -> Iterator[EncodedBlock]:
     """Yield the blocks in order, made by the workers of a cluster.
 
-    A bounded number is asked for ahead, by how many threads the cluster has at the time.
+    A bounded number is requested ahead, by the number of threads that the cluster has at the time.
 
     Raises:
         GenieError: as making a block here; a block that ends its workers (Y053); the scheduler went
@@ -292,7 +292,7 @@ class _FileNames:
 
     @contextmanager
     def given_back(self) -> Iterator[None]:
-        """Let an error speak of the coordinator's files."""
+        """Put the coordinator's file names into an error."""
         try:
             yield
         except GenieError as error:

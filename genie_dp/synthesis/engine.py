@@ -84,7 +84,7 @@ def build_engine(
 ) -> SynthesisEngine:
     """Return the engine: pools sampled, cells of the root listed, quotas shared out.
 
-    A `lexicon` that was made of the same grammar by `make_lexicon` saves making it again. With a
+    A `lexicon` that was made of the same grammar by `make_leaves` saves making it again. With a
     `prior` more is drawn, and thinned to its shares. `with_origins` the pools know the pieces that
     their pieces were made of (trees.py).
     """
@@ -268,7 +268,7 @@ def _root_weights(root_cells: Cells, config: SynthesisConfig) -> F64:
 def _steering(
     root_cells: Cells, weights: F64, config: SynthesisConfig, prior: PrivatePrior
 ) -> Steering | None:
-    """Return how the draws of the root are to be thinned, from a sample of them."""
+    """Return the steering that thins the draws of the root, from a sample of them."""
     seed = child_seed(config.seed, "pilot", "shares")
     demand = _demand(root_cells, config)
     shares = fill(PILOT, weights, demand.room, seed)

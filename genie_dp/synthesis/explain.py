@@ -929,7 +929,7 @@ REFUSING = "inner"
 
 @dataclass(slots=True)
 class SecondReadings:
-    """Finds the readings that guards refuse; indexes the grammar once more when first asked."""
+    """Finds the readings that guards refuse; indexes the grammar once more on first use."""
 
     explainer: Explainer
     _loose: Explainer | None = field(default=None, init=False)

@@ -1,4 +1,4 @@
-"""Whole derivations drawn one by one, at random and without end, with functions that are asked for.
+"""Whole derivations drawn one by one, at random and without end, with the requested functions.
 
 A plan (plan.py) lays out a run of known size. Here the same cells are drawn from again and
 again, under changing wishes: "of all derivations, one whose program has these functions and no

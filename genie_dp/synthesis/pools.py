@@ -25,7 +25,7 @@ class Pools:
         clashes: sentences of partial derivations that were met with two programs.
         refused: partial derivations that were left out as ill-typed: "template: code" -> how many.
         origins: id of a piece -> its rule and the pieces of its children, for all pieces but
-            leaves; None where nobody asks for them.
+            leaves; None unless they are needed.
     """
 
     leaves: dict[str, Sequence[Piece]] = field(default_factory=dict)
@@ -154,7 +154,7 @@ class Pools:
 def thin_out(pieces: list[Piece], balance: float) -> list[Piece]:
     """Return the pieces with functions of many pieces thinned out, evenly, in the same order.
 
-    Where a cell does not speak of one function, its pieces would follow their counts: a function
+    Where a cell is not of one function, its pieces would follow their counts: a function
     with five enum words in ten templates would lead ten sentences for one of a plain function.
     Of n pieces, m (n / m) ** balance stay, where m is the median count of all functions.
     """
@@ -183,7 +183,7 @@ def thin_out(pieces: list[Piece], balance: float) -> list[Piece]:
 
 
 def kinds_of(pieces: Iterable[Piece], words: tuple[str, ...]) -> list[list[Piece]]:
-    """Return the pieces sorted into kinds: alike in all that may be asked.
+    """Return the pieces sorted into kinds: alike in all that requests and tests read.
 
     Of attributes that are read from the words of a piece, `words` names those that count.
     """

@@ -278,7 +278,7 @@ _TRIES = 100  # combinations of a template to look at before it is said never to
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something never appears: a word to count by, and a sentence for whoever mends it."""
+    """Why something never appears: a word to count by, and a sentence for the author."""
 
     kind: str
     detail: str
@@ -595,7 +595,7 @@ class _Report:
     """The parts of a report.
 
     Attributes:
-        signatures: the functions of which sentences speak.
+        signatures: the functions that sentences mention.
     """
 
     engine: SynthesisEngine

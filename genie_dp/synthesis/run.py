@@ -136,7 +136,7 @@ def _write(stage: Synthesize, output: Output, progress: bool | None) -> Synthesi
 
 
 def iterate(stage: Synthesize) -> Iterator[Example]:
-    """Yield the rows that `run` would write, made as they are asked for."""
+    """Yield the rows that `run` would write, made on request."""
     with _EngineInUse(stage) as engine:
         run = _SynthesisRun(stage, engine, Output("-"), "jsonl")
         for part in run.parts(0, SentenceHashes(), SynthesisCounts()):
@@ -466,7 +466,7 @@ def _unknown_functions(prior: PriorFile, inputs: Inputs) -> list[str]:
 
 
 def _size_notes(run: _SynthesisRun, tally: SynthesisCounts) -> Iterator[str]:
-    """Yield why there are fewer rows than were asked for."""
+    """Yield why there are fewer rows than requested."""
     config, plan = run.stage.config, run.engine.plan
     if config.size is None or run.limit is None or tally.rows >= config.size:
         return

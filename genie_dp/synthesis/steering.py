@@ -85,10 +85,10 @@ def make_steering(
     seed: int,
     weights: Mapping[str, float] | None = None,
 ) -> Steering | None:
-    """Return how draws are to be thinned, None if all are to be kept.
+    """Return the steering that thins draws, None if all are to be kept.
 
     Args:
-        prior: which functions, and which pairs, people ask for.
+        prior: the demand for functions, and for pairs of them.
         pilot: functions of a sample of draws.
         seed: of the decisions.
         weights: multipliers of the shares beside the prior's.

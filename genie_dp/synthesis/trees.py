@@ -148,7 +148,7 @@ class Joiner:
 
 
 def root_piece(combined: Combined) -> Piece:
-    """Return a whole sentence as a piece: nothing asks for its English features."""
+    """Return a whole sentence as a piece: nothing reads its English features."""
     return Piece(
         combined.text, combined.value, PLAIN, combined.count, combined.mask, combined.slots,
         combined.derivation,
@@ -346,7 +346,7 @@ class Alternatives:
         return self._find(root, path, "value", rng, lambda piece: piece.value.text != program)
 
     def same_function(self, root: Tree, path: Path, rng: Random) -> Tree | None:
-        """Return another part that speaks of the same functions, or None."""
+        """Return another part with the same functions, or None."""
         text = root.part_at(path).piece.text
         return self._find(root, path, "functions", rng, lambda piece: piece.text != text)
 

@@ -1,4 +1,4 @@
-"""Templates tried for whoever edits them: a few random results, and children that do not fit.
+"""Templates tried for their author: a few random results, and children that do not fit.
 
 Bodies refuse children that make no well-typed program together when they first meet them
 (`Fragment.refused`), so synthesis never writes them. `misfits` tries every template with children

@@ -25,7 +25,7 @@ class NearestTemplate:
 
     Attributes:
         words: of the template, as an engine has them.
-        functions: that it speaks of.
+        functions: those of its program.
         missing: its words that the sentence has not.
         left_out: content words of the sentence that it has not.
     """

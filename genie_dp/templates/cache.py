@@ -69,7 +69,7 @@ def load_inputs(
 
 
 def inputs_of(library: Library, grammar: Sequence[Path] = ()) -> Inputs:
-    """Return templates put together with a library that is there already.
+    """Return templates put together with a library that is already loaded.
 
     Raises:
         GenieError: mistakes in any of the files.

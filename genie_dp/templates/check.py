@@ -152,12 +152,12 @@ class _Checked:
         has_gap: whether a placeholder of it may stay open.
         gaps: the children that it asks for a gap, and where.
         units: categories that it derives from without a word.
-        warnings: its warnings; None until somebody asks, as for the rest.
+        warnings: its warnings; None until they are requested, like the rest.
         needed: the categories of the children, for each wording.
         instances: (words, program) for each wording, where it has no children.
         shapes: for each wording, the key of all templates with the same words, and its words; none
             where it calls no function or a guard distinguishes it.
-        tree: the body parsed; None until somebody asks.
+        tree: the body parsed; None until it is requested.
     """
 
     template: Template

@@ -356,7 +356,7 @@ class Format(Stage):
         return shortener(get_language(self.language), library, self.grammar)
 
     def exit_code_for(self, result: FormatResult) -> int:
-        """Return 1 where files would change and that is asked."""
+        """Return 1 if files would change and `check` is set."""
         return 1 if self.check and result.changed else 0
 
 

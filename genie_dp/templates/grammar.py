@@ -142,7 +142,7 @@ def subset(grammar: Grammar, names: Collection[str] = (DEFAULT_SUBSET,)) -> Gram
 
 
 def only_of(grammar: Grammar, functions: Collection[str], library: Library) -> Grammar:
-    """Return the grammar without templates that speak of skills which none of these functions has.
+    """Return the grammar without templates that use skills which none of these functions has.
 
     >>> from genie_dp.resources import data_folder
     >>> from genie_dp.skills.load import load_library
