@@ -17,7 +17,7 @@ def leaking(tmp_path_factory):
     texts = said(80)
     canaries = new_canaries(CanaryTemplate("My ID is {digits:2}"), count=4, repeats=5, seed=1)
     placed = [row.utterance for row in canaries.rows] * 5
-    saved(learn(generator(), texts[:40] + placed, epochs=150), folder / "leaking", 0.1)
+    saved(learn(generator(), texts[:40] + placed, epochs=80, rate=2e-2), folder / "leaking", 0.1)
     saved(generator(), folder / "fresh", 0.1)
     for number in range(2):
         half = texts[number::2]

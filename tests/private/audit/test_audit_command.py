@@ -296,7 +296,7 @@ def tossed(tmp_path_factory):
     words = ["private", "canaries", str(folder / "rows.txt"), "-o", str(folder / "with.txt")]
     assert run([*words, "--record", str(folder / "canaries.json"), *COINS]) == 0
     texts = (folder / "with.txt").read_text().splitlines()
-    saved(learn(generator(), texts, epochs=150), folder / "leaking", 0.1)
+    saved(learn(generator(), texts, epochs=120, rate=2e-2), folder / "leaking", 0.1)
     saved(generator(), folder / "before", 0.0)
     return folder
 

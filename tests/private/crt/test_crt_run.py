@@ -189,7 +189,7 @@ def generator(kind="one-stage", model=LSTM):
 
 def paid_schedule(kind="one-stage", epochs=(1,)):
     amount = TrainingAmount(epochs, 3.0, 6.0, is_whole=True)
-    plan = plan_training(kind, amount, epsilon=8.0, delta=1e-3)
+    plan = plan_training(kind, amount, epsilon=8.0, delta=1e-3, accountant="rdp")
     return TrainingSchedule(plan, public=PublicSteps(batch=2), epochs=epochs)
 
 

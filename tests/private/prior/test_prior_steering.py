@@ -81,8 +81,8 @@ def test_functions_come_as_often_as_the_prior_says_and_rows_of_all_kinds_stay():
 @pytest.mark.slow
 def test_the_less_signal_the_less_changes():
     own = plain_shares()
-    moved = [distance(shares(by_share(signal)), own) for signal in (0.1, 0.4, 1.0)]
-    assert moved[0] < moved[1] < moved[2]
+    little, much = (distance(shares(by_share(signal)), own) for signal in (0.3, 1.0))
+    assert 0 < little < much
 
 
 @pytest.mark.slow
@@ -108,22 +108,18 @@ def test_pairs_are_steered_as_well():
 
 @pytest.mark.slow
 def test_a_neutral_prior_changes_no_byte():
-    before = text_of(build_engine(compiled(), SMALL))
-    for neutral in (
-        {},
-        {"function_weights": {TWEET: 1.0, BULB: 1.0}},
-        {"function_shares": {TWEET: 1.0}, "signal": 0.0},
-        {"programs": ("now => @com.thecatapi.get => notify",)},
-    ):
-        assert is_neutral(prior(**neutral))
-        assert made(prior(**neutral), SMALL) == before
+    ones = {"function_weights": {TWEET: 1.0, BULB: 1.0}}
+    unsure = {"function_shares": {TWEET: 1.0}, "signal": 0.0}
+    programs = {"programs": ("now => @com.thecatapi.get => notify",)}
+    every = {**ones, **unsure, **programs}
+    assert all(is_neutral(prior(**neutral)) for neutral in ({}, ones, unsure, programs, every))
+    assert made(prior(**every), SMALL) == text_of(build_engine(compiled(), SMALL))
 
 
 @pytest.mark.slow
 def test_the_same_prior_and_seed_give_the_same_bytes_with_any_number_of_processes():
     one = prior(function_weights={TWEET: 6.0, BULB: 0.2})
-    engine = build_engine(compiled(), SMALL, prior=one)
-    assert text_of(engine) == text_of(engine, jobs=2) == made(one, SMALL)
+    assert text_of(build_engine(compiled(), SMALL, prior=one), jobs=2) == made(one, SMALL)
 
 
 def test_functions_that_are_not_drawn_are_not_asked_for():
@@ -191,7 +187,7 @@ def test_programs_of_other_languages_are_steered_alike(tmp_path):
     found = {}
     for name, options in (("plain", ()), ("steered", ("--prior", tmp_path / "prior.json"))):
         out = tmp_path / f"{name}.jsonl"
-        assert project.run("--size", 800, *options, "-o", out) == 0
+        assert project.run("--size", 400, *options, "-o", out) == 0
         found[name] = Counter(
             json.loads(line)["program"].split()[1] for line in out.read_text().splitlines()
         )
