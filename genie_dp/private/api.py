@@ -103,7 +103,7 @@ class Ledger:
             rows: JSONL or TSV. They are compared with those that have a ledger already.
             epsilon: how much may be learned of one unit by everything together; common: 1 to 8.
             delta: chance that epsilon does not hold: far below 1 / number of units.
-            unit: of protection: one utterance, all rows of a dialogue, or all of a user.
+            unit: of privacy: one utterance, all rows of a dialogue, or all of a user.
             cap: how many rows of a dialogue or user are looked at, at most.
             unit_field: field of a row that names its user or dialogue; of TSV, its column.
             accountant: whose epsilon must stay within the budget, pld or rdp.
@@ -433,7 +433,7 @@ class Ledger:
             output: a file or folder; None keeps none.
             name: of the temporary output where none is kept.
             resume, overwrite: whether to resume an interrupted run, or replace an output that is
-            there.
+                there.
             progress: whether to show progress; None for on a terminal.
         """
         rows, ledger = self._rows_to_spend()

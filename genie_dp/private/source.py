@@ -55,7 +55,7 @@ class PrivateSource:
     Attributes:
         units: the rows of each unit, at most the cap; they know the file that they are from.
         language: of the programs.
-        unit: the difference of neighbours.
+        unit: of privacy, by which neighbours differ.
     """
 
     units: Units[tuple[PrivateRow, ...]]

@@ -169,10 +169,9 @@ def bound_by_ranks(
     """Return the least epsilon, for all copies of a canary together, that ranks prove.
 
     Without the canary its rank is uniform over the ranks that the others left, since it was drawn
-    so: the
-    chance of one of the k first is at most k / (size - others), if of those that are as likely the
-    last rank counts. So epsilon is at least ln((TPR - delta) / that), with the lower bound of
-    Clopper and Pearson for TPR.
+    so: the chance of one of the k first is at most k / (size - others), if of those that are as
+    likely the last rank counts. So epsilon is at least ln((TPR - delta) / that), with the lower
+    bound of Clopper and Pearson for TPR.
 
     >>> ten = [Exposure(1, 10**6, 0.0)] * 10
     >>> round(bound_by_ranks(ten, 0.0), 2)

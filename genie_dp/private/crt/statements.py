@@ -194,7 +194,7 @@ class Statement:
         expected: the same at the estimates.
         gamma, missed_by_both: shares used, of all redactions together.
         redactions: each with its intervals, and where they were measured.
-        unit: the difference of neighbours.
+        unit: of privacy, by which neighbours differ.
     """
 
     rows: Guarantee

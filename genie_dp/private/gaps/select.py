@@ -37,7 +37,7 @@ _BINS = 4  # all units, those that were not understood, one reason, one function
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Heard:
-    """One private sentence after parsing; it never shows its text.
+    """One private sentence as a listener heard it; it never shows its text.
 
     Attributes:
         tokens: words in small letters, and stems of placeholders for values, such as NUMBER.

@@ -29,7 +29,8 @@ class Budget:
     Attributes:
         epsilon, delta: of everything that is ever released from the data. Delta is far below one
             divided by the number of units.
-        unit: the difference of neighbours: an utterance, a dialogue, or all rows of a user.
+        unit: of privacy, by which neighbours differ: an utterance, a dialogue, or all rows of a
+            user.
         cap: how many rows of a dialogue or user are looked at, at most; the others are left out.
         unit_field: field that names the dialogue or user of a row, in TSV the number of its column;
             None for the field `dialogue` or `user`, or column 4. It is part of the promise: of two
@@ -83,7 +84,7 @@ class Budget:
             yield f"apart must be true or false, got {self.apart!r}", None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, without those at their defaults."""
+        """Return the fields for JSON, without optional ones that are empty."""
         facts = asdict(self)
         for name in _MAY_MISS:
             if not facts[name]:

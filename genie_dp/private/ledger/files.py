@@ -38,7 +38,7 @@ def hold_lock(
 
     Args:
         wait: seconds until waiting is given up.
-        busy: the error message then.
+        busy: the error then.
 
     Raises:
         GenieError: another process holds it all that time (B006, or `busy`), or the system has no

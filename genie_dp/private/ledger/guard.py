@@ -350,6 +350,7 @@ def refuse_uncovered(parser: Path | None, spent: Spent, *, code: str) -> None:
 
     The guarantee of a ledger at a time covers all that it released before: rows that a generator of
     the same ledger drew are covered by its guarantee, or by a later one.
+
     Args:
         parser: a folder of genie-dp train, whose manifest has the guarantees of its rows.
         spent: the guarantee of the result made with the parser.

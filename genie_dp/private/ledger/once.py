@@ -56,7 +56,7 @@ class PaidRun:
 
         Args:
             number: of the newest release that is there.
-            lost: the error message where a later one is missing.
+            lost: the error where a later one is missing.
             part: the name of the run's other numbered releases.
         """
         if self.facts.get(part, 0) > number:
@@ -84,7 +84,7 @@ class PaidRun:
             file: its name in the folder.
             make: makes it; its cost is paid in there.
             close: records the release in the ledger, and raises where it knows of another text.
-            lost: the error message where the text was there to be seen and is missing.
+            lost: the error where the text was there to be seen and is missing.
             number: of the release in this run.
             part: the name of the run's other numbered releases.
 

@@ -157,7 +157,7 @@ class CrossFitted:
 
 
 def _shuffle_key(utterance: str) -> int:
-    """Return a sort key that is independent of the order of the words."""
+    """Return a sort key that shows nothing of the words: a hash."""
     return xxhash.xxh3_64_intdigest(utterance.encode(), seed=1)
 
 

@@ -158,7 +158,7 @@ _Sentence = TypeVar("_Sentence", bound=_HasUtterance)
 
 
 def vary_sentences(found: Sequence[_Sentence]) -> Iterator[_Sentence]:
-    """Yield sentences for one program: the most natural first, then those that add most to it.
+    """Yield sentences of one program: the most natural, then those that add most to the earlier.
 
     Args:
         found: the sentences, the most natural first.
