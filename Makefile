@@ -6,6 +6,9 @@ BIN = $(VENV)/bin
 QUICK = build/quickstart
 # Debian's pip says so with every install; nobody can act on it here.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Images of containers often set it: each worker, and each command that a test starts, would
+# compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help quickstart test check format docs-test site
 .DELETE_ON_ERROR:

@@ -87,12 +87,15 @@ def row_of(line: str) -> gd.Example:
 
 
 def files() -> dict[str, bytes]:
-    """Return the files below the working folder, none of those elsewhere that it links to."""
+    """Return the files below the working folder, none of those elsewhere that it links to.
+
+    Modules that Python keeps compiled are there or not, as it is set.
+    """
     return {
         os.path.relpath(path, "."): path.read_bytes()
         for folder, _, names in os.walk(".")
         for path in (Path(folder, name) for name in names)
-        if path.suffix != ".lock"
+        if path.suffix not in (".lock", ".pyc")
     }
 
 
