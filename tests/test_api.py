@@ -46,13 +46,16 @@ def mail():
 
 @pytest.fixture(scope="module")
 def train_once():
-    """Return a function that trains with the same rows and settings once."""
+    """Return a function that trains with the same rows and settings once.
+
+    No sentences to refuse: they take longer than all else, and test_refusal.py trains with them.
+    """
     known = {}
 
     def train(*rows, **settings):
         key = repr((rows, settings))
         if key not in known:
-            known[key] = gd.api.train(*rows, **settings)
+            known[key] = gd.api.train(*rows, **settings, out_of_scope=0)
         return known[key]
 
     return train
@@ -231,16 +234,14 @@ def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
         assert callable(getattr(gd, name))
 
 
-# ---------------------------------------------------------------------------------- augmentation
-
-
 # ------------------------------------------------------------------------------------- parsers
 
 
 @pytest.mark.slow
 def test_a_parser_without_output_lives_in_a_folder_of_its_own_until_it_is_saved(tmp_path):
     rows, library = parser_setup.rows(), [parser_setup.MAIL, parser_setup.HOME]
-    trained = gd.train(rows, library=library, steps=1, out_of_scope=0)
+    small = {"start": "none", "network": {"size": 16}, "out_of_scope": 0}
+    trained = gd.train(rows, library=library, steps=1, **small)
     temporary = trained.folder
     saved = trained.save(tmp_path / "deep" / "mine")
     with pytest.raises(gd.GenieError, match="exists already"):
@@ -306,9 +307,6 @@ def test_every_script_of_the_examples_runs(script, train_once, tmp_path, monkeyp
 
 def test_there_are_scripts():
     assert len(SCRIPTS) >= 9
-
-
-# ------------------------------------------------------------------------------------------ split
 
 
 # ------------------------------------------------------------------------- what people try first

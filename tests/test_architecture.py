@@ -323,6 +323,7 @@ def test_the_check_of_languages_finds_each_way_to_ask(tmp_path, monkeypatch):
     assert sorted(lines) == ["2", "2", "3", "3", "4"]
 
 
+@cache
 def words_in_code(path):
     """Return the words of the texts in a module, those of docstrings aside."""
     tree = tree_of(path)
@@ -355,12 +356,9 @@ def value_words():
 
 def value_tables(paths):
     """Return the modules that have a table of words that locales/en.txt has."""
-    return [
-        f"{path.name}: {sort}"
-        for path in paths
-        for sort, words in value_words().items()
-        if len(words_in_code(path) & words) > FEW_VALUE_WORDS[sort]
-    ]
+    sorts = value_words().items()
+    found = ((path, sort, words_in_code(path) & words) for path in paths for sort, words in sorts)
+    return [f"{path.name}: {sort}" for path, sort, own in found if len(own) > FEW_VALUE_WORDS[sort]]
 
 
 def test_months_units_and_numbers_in_words_are_in_the_table_of_the_language_alone():

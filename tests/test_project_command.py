@@ -61,7 +61,7 @@ def edit(file, old, new):
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_bytes(folder):
-    size = "size: 60000, seed: 1, max_depth: 3"
+    size = "size: 30000, seed: 1, max_depth: 3"
     edit(folder / "genie.yaml", "size: 60, seed: 1, max_depth: 2", size)
     edit(folder / "genie.yaml", ROWS, "")
     gd.Project(folder).run()
@@ -235,7 +235,8 @@ main()
 @pytest.mark.slow
 def test_a_full_disk_names_the_file_and_loses_nothing(folder):
     resource = pytest.importorskip("resource")
-    edit(folder / "genie.yaml", "size: 60, seed: 1, max_depth: 2", "size: 3000, seed: 1")
+    plenty = "size: 1000, seed: 1, max_depth: 3"
+    edit(folder / "genie.yaml", "size: 60, seed: 1, max_depth: 2", plenty)
     edit(folder / "genie.yaml", ROWS, "")
     program = [sys.executable, str(ROOT / "cli.py"), "run", "--file", str(folder)]
 
@@ -253,9 +254,9 @@ def test_a_full_disk_names_the_file_and_loses_nothing(folder):
     assert last.endswith(": File too large")
     assert "Traceback" not in done.stderr
     result = gd.Project(folder).run()
-    assert result.stages[0].rows == 3000
+    assert result.stages[0].rows == 1000
     other = folder / "other.jsonl"
-    gd.synthesize(folder / "skills", size=3000, seed=1).save(other)
+    gd.synthesize(folder / "skills", size=1000, seed=1, max_depth=3).save(other)
     assert other.read_bytes() == (folder / "build" / "pairs.jsonl").read_bytes()
 
 

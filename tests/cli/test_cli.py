@@ -89,7 +89,8 @@ def test_a_brief_help_names_the_full_one_which_has_every_option(capsys):
 
 def test_an_option_is_set_by_its_name_and_checked_as_always(tmp_path, capsys):
     rows = tmp_path / "rows.jsonl"
-    size = ["synthesize", "--size", "3", "--output", str(rows)]
+    skill = str(data_folder("thingpedia") / "com.gmail")
+    size = ["synthesize", "--skills", skill, "--size", "3", "--output", str(rows)]
     named = ["--max-depth", "2", "--format", "tsv", "--seed", "5"]
     assert run([*size, "--set", "max-depth=2", "--set=format=tsv", "--set", "seed=5"]) == 0
     assert run([*size[:-1], "-", *named]) == 0
