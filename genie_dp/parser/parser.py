@@ -1259,7 +1259,9 @@ class Parser:
         if names is not None and not all(names.may_be(x.kind, x.said) for x in unfound):
             return None  # nothing of the caller is called so
         said_names = [tokenize(x.said.casefold()) for x in filled.unknown_names]
-        if said_names:  # "turn the" of "turn the lights on" is no room
+        if (
+            said_names and self._learned is not None
+        ):  # "turn the" of "turn the lights on" is no room
             functions = language.form(filled.tokens).functions
             if any(self._evidence.is_of_command(words, functions) for words in said_names):
                 return None

@@ -195,3 +195,18 @@ def test_the_name_of_the_assistant_is_no_part_of_a_command(parser, sentence, sai
     reply = parser(sentence, names=NAMES)
     assert reply.sentence == sentence
     assert things(reply) == things(parser(said, names=NAMES))
+
+
+def test_templates_alone_answer_with_a_name_that_no_list_has(tmp_path):
+    tools = {"entities": {"room": ["bath", "hall"]}, "tools": [
+        {"name": "heat", "parameters": {"required": ["room"], "properties": {
+            "room": {"type": "string", "x-entity": "room"}}}}]}  # fmt: skip
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    grammar = "category COMMAND : program root;\nCOMMAND := 'heat the $r' -> heat(room = $r);\n"
+    (tmp_path / "main.genie").write_text(grammar)
+    library = gd.load_library(tmp_path / "tools.json")
+    parser = gd.Parser.of(
+        library, gd.load_grammar(tmp_path / "main.genie", library), has_base=False
+    )
+    answer = parser("heat the carport").answers[0]
+    assert (answer.calls[0]["arguments"], answer.unresolved) == ({"room": "carport"}, ("carport",))
