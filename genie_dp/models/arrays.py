@@ -1,6 +1,7 @@
 """The recurrent network in numpy: a trained parser answers with it, without torch.
 
-It says what `recurrent.RecurrentNetwork` says, in the same order of operations, and on one core a
+It computes the outputs of `recurrent.RecurrentNetwork`, in the same order of operations, and on one
+core a
 single sentence takes half as long: numpy's calls cost less than torch's (November 2026).
 """
 
@@ -47,8 +48,8 @@ class SteppedNetwork(Protocol):
         """Return (B, P + S) log-probabilities of the next extended ids, and the state after.
 
         Args:
-            memory: what `encode` gave.
-            state: what `begin` or the last step gave.
+            memory: the result of `encode`.
+            state: the result of `begin` or of the last step.
             tokens: (B,) extended ids, BEGIN at first.
         """
 
@@ -101,7 +102,7 @@ class ArrayNetwork:
         self._feed = _Feed(weights) if settings.language_model else None
 
     def _add_cards(self, weights: Weights, cards: CardRows, *, own_rows: bool) -> None:
-        """Add what cards say to the vectors of tokens."""
+        """Add the vectors of cards to those of tokens."""
         rows = cards.rows
         # One row more for whatever is copied: it has no name.
         self._names = np.zeros((self._generated + 1, VECTOR_SIZE), np.float32)
@@ -158,7 +159,7 @@ class ArrayNetwork:
         return (*memory, card_links, sentences.vectors[sentences.surfaces])
 
     def begin(self, memory: Arrays) -> Arrays:
-        """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them.
+        """Return (B, d) four times, hidden and cell of both LSTMs; two more of the decoder's input.
 
         With cards, at last (B, 128): the name that was written last.
         """
@@ -261,7 +262,7 @@ class _Feed:
         self._layer = _Linear(weights, "feed.layer")
 
     def step(self, tokens: Rows, state: Arrays) -> tuple[F32, Arrays]:
-        """Return (B, d) to add to what the decoder reads, and hidden and cell after."""
+        """Return (B, d) to add to the decoder's input, and hidden and cell after."""
         hidden, cell = self._first.step(self._words[tokens], state[0], state[1])
         return self._layer(hidden), (hidden, cell)
 
@@ -269,7 +270,7 @@ class _Feed:
 def _attend(
     query: F32, states: F32, padding: npt.NDArray[np.bool_], more: F32 | np.float32 = _NOTHING
 ) -> tuple[F32, F32]:
-    """Return (B, S) shares of the places, 0 at padding, and (B, d) what is seen with them.
+    """Return (B, S) shares of the places, 0 at padding, and the (B, d) sum of states by these.
 
     Args:
         more: (B, S) added to the scores of the places.
@@ -316,7 +317,7 @@ def open_arrays(
         adapt: gives another vocabulary, for a library that the network was not trained for.
 
     Raises:
-        GenieError: M001 or M002, a file is missing or is not what it should be.
+        GenieError: M001 or M002, a file is missing or broken.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
@@ -354,7 +355,7 @@ def _adapt_weights(
 
 
 def _read_config(folder: Path) -> Mapping[str, Any]:
-    """Return what config.json of a model says."""
+    """Return the config.json of a model."""
     try:
         config: Mapping[str, Any] = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         if not isinstance(config, Mapping):

@@ -30,7 +30,7 @@ class PermutedRows(Generic[Row]):
     """
 
     def __init__(self, rows: Sequence[Row], size: int, *, stream: str, seed: int):
-        """Keep the rows; `stream` names what is drawn from the seed."""
+        """Keep the rows; `stream` names the random stream of the seed."""
         self.rows, self.size = rows, size
         self._stream, self._seed = stream, seed
         self._epoch = -1
@@ -55,7 +55,7 @@ class PermutedRows(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What `Sentences` holds, as tensors."""
+    """The sentences of `Sentences`, as tensors."""
 
     sentences: tuple[tuple[str, ...], ...]
     words: torch.Tensor

@@ -46,7 +46,7 @@ def fit(
     scales: Sequence[float],
     strength: float,
 ) -> Calibration:
-    """Return the most probable calibration of rows, beginning from what is believed without them.
+    """Return the most probable calibration of rows, under a prior.
 
     Right rows count as right with chance (n + 1) / (n + 2) of n, wrong ones as right with 1 / (m +
     2) of m (Platt, 1999, section 2.2): of a few rows that are all right nobody is sure of the next.
@@ -54,10 +54,10 @@ def fit(
     Args:
         signals: of each row's answer.
         right: which of them are right.
-        prior: what is believed: the mean of a normal distribution of weights and bias.
+        prior: the mean of a normal distribution of weights and bias.
         scales: usual sizes of the signals: a weight lies that far from the prior's that the
             log-odds of a usual signal differ by about 1 / sqrt(strength).
-        strength: how firmly it is believed, in rows whose outcome is a toss-up.
+        strength: weight of the prior, in rows whose outcome is a toss-up.
 
     >>> before = Calibration((1.0,))
     >>> fit([], [], before, scales=(1.0,), strength=1.0) == before

@@ -1,4 +1,4 @@
-"""Cards: what a library says of its functions, parameters and values, as arrays.
+"""Cards: the words of a library for its functions, parameters and values, as arrays.
 
 The vector of a token such as `@com.example.lamp.turn_on` is computed from the words of its card, so
 that a network knows something of a library that it never saw.
@@ -29,7 +29,7 @@ _TINY = np.float32(1e-6)
 
 
 def kind_of(token: str) -> int:
-    """Return what a token with a card names, as a place in KINDS.
+    """Return the kind of name that a token with a card is, as a place in KINDS.
 
     The name of its library, behind OWNER, does not matter.
 
@@ -170,7 +170,7 @@ def vocabulary_for(base: Vocabulary, tokens: Iterable[str], cards: Cards) -> Voc
 def near_places(sentences: F32, names: F32) -> F32:
     """Return (B, S, 3): how near each place of a sentence is to a name.
 
-    A value often stands beside the words of what it is for: "for 3 nights". The three are the
+    A value often stands beside the words of its parameter: "for 3 nights". The three are the
     cosine of the place's own word, of the nearest of the WINDOW words before, and of those after.
 
     Args:
@@ -186,7 +186,7 @@ def near_places(sentences: F32, names: F32) -> F32:
 
 
 class NearWords:
-    """Which words of a sentence are near to what a library says of the tokens of a program.
+    """The words of a sentence that are near to a library's words for the tokens of a program.
 
     A word for a listed value is near to no other word: "large" is not near to the size of a bicycle
     where the program leaves out which size.
@@ -224,7 +224,7 @@ class NearWords:
 
 
 def phrases_of(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the phrases of a card, without those that say the same words.
+    """Return the phrases of a card, without those that consist of the same words.
 
     >>> phrases_of(["turn on", "on turn", "switch on the lamp"])
     (('turn', 'on'), ('switch', 'on', 'the', 'lamp'))

@@ -56,10 +56,10 @@ def allowed_ids(paths: Sequence["Path"]) -> Ids:
 
 
 class AllowedIds:
-    """What places of programs allow: a row of extended ids for all that allow the same.
+    """The ids that places of programs allow: a row of extended ids for all that allow the same.
 
     Attributes:
-        plain: the rows of what is allowed without copies, by its identity, beside it.
+        plain: the rows of allowed tokens without copies, by their identity, beside them.
     """
 
     def __init__(self, vocabulary: Vocabulary):
@@ -100,7 +100,7 @@ class AllowedIds:
 
 
 class Spelling:
-    """What all prefixes of one sentence's program share.
+    """The data that all prefixes of one sentence's program share.
 
     Attributes:
         table: the rows of this search.
@@ -117,7 +117,7 @@ class Spelling:
         self._rows: dict[int, tuple[Allowed, int]] = {}
 
     def row(self, allowed: Allowed) -> int:
-        """Return the row of the table for what is allowed."""
+        """Return the row of the table for allowed tokens."""
         rows = self._rows if allowed.copied else self.table.plain
         entry = rows.get(id(allowed))
         if entry is None:
@@ -144,7 +144,7 @@ class Path:
 
     @property
     def row(self) -> int:
-        """Return the row of the table for what may come next."""
+        """Return the row of the table for the next tokens."""
         return self.spelling.row(self.prefix.allowed)
 
     @property

@@ -29,7 +29,7 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 
 def keep_memory() -> bool:
-    """Let the process keep what it frees, and tell whether it does; only glibc can be asked.
+    """Let the process keep the memory that it frees; return whether it does (only with glibc).
 
     Large blocks go back to the system else, and come again page by page, all zeros: for gradients
     of each row that is a third of all CPU time. Who has set malloc's own variables is obeyed.
@@ -43,7 +43,7 @@ def keep_memory() -> bool:
 
 
 def bf16_helps(device: str = "cpu") -> bool:
-    """Tell whether a device multiplies bfloat16 itself: 20 to 60 % more rows a second then."""
+    """Return whether a device multiplies bfloat16 itself: 20 to 60 % more rows a second then."""
     import torch
 
     if device.startswith("cuda"):
@@ -54,7 +54,7 @@ def bf16_helps(device: str = "cpu") -> bool:
 
 
 def can_use_bf16(device: str = "cpu") -> bool:
-    """Tell whether networks run in bfloat16 on a device; LSTMs do not on every processor."""
+    """Return whether networks run in bfloat16 on a device; LSTMs do not on every processor."""
     import torch
 
     layer = torch.nn.LSTM(8, 8, batch_first=True).to(device)

@@ -1,4 +1,4 @@
-"""Language models of programs, with the loss of each row by itself, and what feeds a decoder."""
+"""Language models of programs, with the loss of each row, and their input to a decoder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ from genie_dp.models.vocabulary import PAD, SPECIAL, UNK, Vocabulary, ngrams, wo
 
 
 class Module(nn.Module):  # type: ignore[misc]
-    """A torch module. Torch's types are not read (pyproject.toml), so its base is said once."""
+    """A torch module. Torch's types are not read (pyproject.toml), so its base is named once."""
 
 
 # Twice the largest activation of the default network (64 rows of 60 tokens by 256).
@@ -72,7 +72,7 @@ class Attention(Module):
         self.output = nn.Linear(size, size)
 
     def keys(self, x: torch.Tensor) -> KeyValue:
-        """Return keys and values (B, S, d) of what is attended to, to be kept between steps."""
+        """Return keys and values (B, S, d) of the attended states, to be kept between steps."""
         return self.key(x), self.value(x)
 
     def forward(self, x: torch.Tensor, over: KeyValue, allowed: torch.Tensor) -> torch.Tensor:
@@ -147,7 +147,7 @@ class Layer(Module):
 
 
 def causal(past: int, size: int, device: torch.device) -> torch.Tensor:
-    """Return (1, size, past + size): each place may look at itself and at what came before.
+    """Return (1, size, past + size): each place may look at itself and at those before.
 
     >>> causal(1, 2, torch.device("cpu"))[0].int().tolist()
     [[1, 1, 0], [1, 1, 1]]
@@ -165,7 +165,7 @@ def positions(start: int, size: int, width: int, device: torch.device) -> torch.
 
 
 class Mixture(NamedTuple):
-    """What a decoder says at each place, in parts: the full distribution is needed in search only.
+    """A decoder's output at each place, in parts: the full distribution is needed in search only.
 
     Attributes:
         vocabulary: (B, T, P) log-probabilities of generated tokens.
@@ -184,7 +184,7 @@ def target_log_probabilities(
     """Return (B, T): log-probabilities of the targets.
 
     Args:
-        mixture: what the decoder says.
+        mixture: the decoder's output.
         copies: (B, S) extended ids of the sentence's places.
         targets: (B, T) extended ids.
     """
@@ -326,7 +326,7 @@ class WordEmbedding(Module):
 
         Args:
             tokens: (B, T) extended ids.
-            embedded: (B, S, d) what `read` gave.
+            embedded: (B, S, d) the result of `read`.
             table: (P, d) rows of the tokens that can be generated; None for the layer's own.
         """
         table = self.table() if table is None else table
@@ -354,7 +354,7 @@ class CardEncoder(Module):
         Args:
             phrase_dropout: share of phrases left out in training, of those behind the name.
             card_dropout: share of cards of which the kind alone is left in training, so that a
-                network also knows what a sentence asks for by how near its words are to a card.
+                network also learns the meaning of a card from the words near to it.
         """
         super().__init__()
         self.phrase_dropout, self.card_dropout = phrase_dropout, card_dropout

@@ -187,7 +187,7 @@ class MetricsFile:
             out.write(json.dumps(event) + "\n")
 
     def rewind(self, step: int) -> None:
-        """Drop what came after a step: a resumed run does it again."""
+        """Drop the events after a step: a resumed run does it again."""
         events = [event for event in read_metrics(self.path) if event["step"] <= step]
         part = self.path.with_name(f".{self.path.name}.partial")
         part.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
@@ -203,7 +203,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 class Validation(NamedTuple):
-    """What a validation found: a score, higher is better, and the standard error of it."""
+    """The result of a validation: a score, higher is better, and the standard error of it."""
 
     score: float
     error: float = 0.0
@@ -258,7 +258,7 @@ class TrainingProgress:
         validations: how many were done.
         best: best validation score, `best_error` its standard error, and `best_step` when.
         waited: validations since.
-        kept_step: when the weights were what the run ends with.
+        kept_step: step of the weights that the run ends with.
         loss: sum of the losses per token since the last event.
         used: share of the budget.
     """
@@ -288,14 +288,14 @@ class Run:
         listen: Listener | None = None,
         validate: Validate | None = None,
     ):
-        """Prepare a run; the model's weights are what it starts from.
+        """Prepare a run; it starts from the model's weights.
 
         Args:
             model: has `loss(batch)`, (B,) nats; its device is the run's.
             batches: the data.
             settings: how to train.
             group: this process among several.
-            listen: is told what happens.
+            listen: receives the events of the run.
             validate: gives a score of the model, higher is better, with its standard error; it
                 sees the averaged weights.
         """
@@ -344,7 +344,7 @@ class Run:
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether budget or patience is used up."""
+        """Return whether budget or patience is used up."""
         patience = self.settings.patience
         return self.progress.used >= 1.0 or (
             patience is not None and self.progress.waited >= patience
@@ -458,7 +458,7 @@ class Run:
             yield from ((f"optimizer.{i}.{name}", x) for name, x in state.items())
 
     def resume(self, folder: Path) -> bool:
-        """Go on from the newest checkpoint of a folder; tell whether there was one.
+        """Go on from the newest checkpoint of a folder; return whether there was one.
 
         Raises:
             GenieError: it is of a run with other settings, or of another number of processes.
@@ -498,7 +498,7 @@ class Run:
 
 
 def _seed_device(device: torch.device, seed: int) -> None:
-    """Seed what a device draws from.
+    """Seed the random generators of a device.
 
     `torch.manual_seed` also prepares for devices that nobody uses, in half a millisecond.
     """

@@ -101,7 +101,7 @@ CHUNK = 40
 
 
 class Batches(Protocol):
-    """What the loop asks of data. Each batch is a pure function of its number."""
+    """The interface of data to the loop. Each batch is a pure function of its number."""
 
     @property
     def per_epoch(self) -> float:

@@ -141,7 +141,7 @@ class MqanNetwork(PointerNetwork):
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
     ) -> tuple[layers.Mixture, Tensors]:
-        """Return what the decoder says after each of (B, T) tokens, and the state after all."""
+        """Return the decoder's output after each of (B, T) tokens, and the state after all."""
         keys = state[3 : 3 + 2 * len(self.layers)]
         x = self.answer(self.embedding.write(tokens, memory[2]))
         fed: Tensors = ()

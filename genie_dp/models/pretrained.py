@@ -1,8 +1,8 @@
 """Hugging Face models with a pointer-generator on top: encoder-decoders, and decoders alone.
 
-A pretrained model's own pieces of words are what it reads of a sentence. What is written are
-program tokens and copied words, as with all other networks (Rongali et al., 2020), so that the same
-search and the same grammars serve it: a token that is generated starts as the mean of its pieces.
+A pretrained model reads a sentence in its own pieces of words. It writes program tokens and
+copied words, as with all other networks (Rongali et al., 2020), so that the same search and the
+same grammars serve it: a token that is generated starts as the mean of its pieces.
 """
 
 from collections.abc import Sequence
@@ -100,7 +100,7 @@ class PretrainedNetwork(PointerNetwork):
         return _means(self.body.get_input_embeddings().weight[ids], owner, words)
 
     def _embedded_tokens(self, tokens: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
-        """Return (B, T, d) of extended ids; a copied word has what `embedded` (B, S, d) has."""
+        """Return (B, T, d) of extended ids; copied words have their vectors of `embedded` (B, S, d)."""
         copied = tokens >= self.generated
         places = (tokens - self.generated).clamp(min=0)[:, :, None]
         there = embedded.gather(1, places.expand(-1, -1, embedded.shape[2]))
@@ -125,7 +125,7 @@ class EncoderDecoder(PretrainedNetwork):
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
     ) -> tuple[Mixture, Tensors]:
-        """Return what the decoder says after each of (B, T) tokens, and its cache."""
+        """Return the decoder's output after each of (B, T) tokens, and its cache."""
         from transformers import EncoderDecoderCache
 
         _, padding, embedded, words, states, mask = memory
@@ -176,7 +176,7 @@ class DecoderOnly(PretrainedNetwork):
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
     ) -> tuple[Mixture, Tensors]:
-        """Return what the model says after each of (B, T) tokens, and the cache of the program."""
+        """Return the model's output after each of (B, T) tokens, and the cache of the program."""
         _, padding, embedded, words, mask, *read = memory
         before = state[0].shape[2] if state else 0
         past = [torch.cat(pair, 2) for pair in zip(read, state, strict=True)] if state else read

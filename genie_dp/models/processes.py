@@ -20,8 +20,8 @@ class Group:
     ) -> tuple[float, float]:
         """Sum gradients and losses over processes in one message; return loss and mean seconds.
 
-        Each process divides its losses by the tokens of the whole batch, so sums are what one
-        process would have. The seconds are made one, so that all end with the same step.
+        Each process divides its losses by the tokens of the whole batch, so sums are those of one
+        process alone. The seconds are made one, so that all end with the same step.
         """
         if self.world == 1:
             return loss, seconds
@@ -36,7 +36,7 @@ class Group:
         return float(message[-2]), float(message[-1])
 
     def broadcast(self, value: float, device: torch.device) -> float:
-        """Return what the first process has."""
+        """Return the value of the first process."""
         if self.world == 1:
             return value
         message = torch.tensor([value], dtype=torch.float64, device=device)

@@ -122,7 +122,7 @@ class RecurrentNetwork(PointerNetwork):
             self._tokens = _Tokens(None, self.all_cards, size)
 
     def begin(self, memory: Tensors) -> Tensors:
-        """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them.
+        """Return (B, d) four times, hidden and cell of both LSTMs; two more of the decoder's input.
 
         With cards, at last (B, 128): the name that was written last.
         """
@@ -139,7 +139,7 @@ class RecurrentNetwork(PointerNetwork):
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
     ) -> tuple[layers.Mixture, Tensors]:
-        """Return what the decoder says after each of (B, T) tokens, and the state after all."""
+        """Return the decoder's output after each of (B, T) tokens, and the state after all."""
         _, padding, embedded, states, _, *link_tensors = memory
         x = self.dropout(self.embedding.write(tokens, embedded, self._tokens.table))
         fed: Tensors = ()
@@ -191,7 +191,7 @@ class _Tokens:
 
         Args:
             written: extended ids.
-            before: (B, 128) the last name of what was written before.
+            before: (B, 128) the last name before them.
         """
         assert self.names is not None
         padded_names = nn.functional.pad(self.names, (0, 0, 0, 1))

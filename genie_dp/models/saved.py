@@ -26,10 +26,10 @@ class SavedModel:
 
     Attributes:
         model: the network, a Seq2Seq.
-        vocabulary: what it reads and writes.
+        vocabulary: of its inputs and outputs.
         architecture: its name in ARCHITECTURES.
         settings: of the network.
-        facts: what else the caller wants to keep in config.json, such as a temperature.
+        facts: further fields of config.json for the caller, such as a temperature.
     """
 
     model: Any
@@ -71,7 +71,7 @@ def save_tensors(
     Args:
         tensors: by name.
         path: the file.
-        facts: what it says of itself.
+        facts: its metadata.
     """
     try:
         save_file(dict(tensors), str(path), metadata=facts)
@@ -88,9 +88,9 @@ def weights(model: Any) -> dict[str, torch.Tensor]:
 
 
 def round_weights(model: Any) -> None:
-    """Give every matrix weights that 8 bits and a scale for each row can say.
+    """Round every matrix to weights of 8 bits with a scale for each row.
 
-    Symmetric, by the largest weight of a row; what is no matrix stays as it is.
+    Symmetric, by the largest weight of a row; other tensors stay as they are.
     """
     with torch.no_grad():
         for weight in model.parameters():
@@ -189,7 +189,7 @@ def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
     """Return a model that `save_model` wrote, in evaluation mode.
 
     Raises:
-        GenieError: a file is missing or is not what it should be.
+        GenieError: a file is missing or broken.
     """
     vocabulary = Vocabulary.load(folder / TOKENIZER)
     try:
@@ -237,7 +237,7 @@ def continue_from(start: SavedModel, vocabulary: Vocabulary) -> SavedModel:
 
     Args:
         start: the trained one.
-        vocabulary: of the new one, mostly what `start.vocabulary.extend` gave.
+        vocabulary: of the new one, mostly the result of `start.vocabulary.extend`.
     """
     model, settings = build(start.architecture, vocabulary, start.settings)
     # A table of words has a row for each of the first words; what else there is keeps its shape.

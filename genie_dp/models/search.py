@@ -22,10 +22,10 @@ class Hypothesis:
     Attributes:
         tokens: the program.
         log_probability: natural logarithm of the model's probability of it; not renormalised over
-            what a grammar allows, so that a program that the model did not want looks like one.
+            the tokens that a grammar allows, so that an unlikely program has an unlikely figure.
         ended: whether it has its end by itself, within the longest length; otherwise it was cut, or
             ended by its grammar.
-        steps: what each token, and the end, adds to the log-probability.
+        steps: the share of each token, and of the end, in the log-probability.
     """
 
     tokens: tuple[str, ...]
@@ -49,9 +49,9 @@ class SearchSettings:
         floor: log-probability below which a program under a grammar is brought to its end, too.
         aside: ids that are programs of one token. A beam keeps them beside its hypotheses, with
             which they do not compete: the one that nothing is meant is likelier than any single
-            program wherever there are many, and says nothing of which of these is the best.
-        renormalized: whether log-probabilities are those among what a grammar allows next. A
-            network that never saw a library also likes what its functions do not have.
+            program wherever there are many, and does not help to find the best of these.
+        renormalized: whether log-probabilities are those among the tokens that a grammar allows. A
+            network that never saw a library also likes arguments that its functions do not have.
     """
 
     beam: int = 1
@@ -89,9 +89,9 @@ def onward(path: Path, length: int, score: float, settings: SearchSettings) -> P
 def best_allowed(
     scores: F32, paths: Sequence[Path], number: int, *, renormalized: bool = False
 ) -> tuple[F32, Rows]:
-    """Return the best of what may be written next: log-probabilities, best first, and extended ids.
+    """Return the best next tokens: log-probabilities, best first, and extended ids.
 
-    Under a grammar only what it allows is looked at, which is a small part of all ids.
+    Under a grammar only the tokens that it allows are compared, a small part of all ids.
 
     Args:
         scores: (rows, P + S) log-probabilities of all extended ids, which are changed.
@@ -157,7 +157,7 @@ class Live:
 
 @dataclass(slots=True)
 class Beam:
-    """What is known of one sentence: hypotheses that go on, and ended ones."""
+    """The hypotheses of one sentence: those that go on, and ended ones."""
 
     sentence: tuple[str, ...]
     live: list[Live]
@@ -174,7 +174,7 @@ class Beam:
 
         Args:
             scores: of the best candidates of each live hypothesis, its own score included, best
-                first; minus infinity for what is not allowed.
+                first; minus infinity for tokens that are not allowed.
             ids: their extended ids.
             settings: how many to keep, and when programs are brought to their end.
         """
@@ -231,7 +231,7 @@ class Beam:
 
 
 def penalized_score(score: float, length: int, settings: SearchSettings) -> float:
-    """Return what hypotheses are compared by.
+    """Return the key by which hypotheses are compared.
 
     >>> penalized_score(-6.0, 4, SearchSettings(length_penalty=0.5))
     -3.0
@@ -278,7 +278,7 @@ def beam(
 
 
 def _put_aside(scores: F32, aside: Iterable[int]) -> tuple[Ended, ...]:
-    """Return the programs of one token; they are taken from the scores of what may begin."""
+    """Return the programs of one token, and take them from the scores of first tokens."""
     ended = []
     for extended in sorted(aside):
         score = float(scores[extended])
@@ -324,7 +324,7 @@ def search(
         network: a trained one.
         sentences: words of each sentence.
         vocabulary: the network's.
-        constraint: what may be written; None for anything.
+        constraint: the tokens that are allowed; None for any.
         settings: how to search.
     """
     chosen = settings or SearchSettings()
@@ -339,7 +339,7 @@ def search(
 
 @dataclass(slots=True)
 class Written:
-    """What was written for a sentence so far; `ended` as in Hypothesis."""
+    """The program of a sentence so far; `ended` as in Hypothesis."""
 
     path: Path | None
     ids: list[int] = field(default_factory=list)
@@ -348,7 +348,7 @@ class Written:
     ended: bool = False
 
     def takes(self, extended: int, score: float, settings: SearchSettings) -> bool:
-        """Add a token, and tell whether the program goes on."""
+        """Add a token; return whether the program goes on."""
         self.score += score
         self.steps.append(score)
         if extended == END:

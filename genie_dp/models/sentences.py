@@ -21,7 +21,7 @@ class Encoded:
     """One row as ids.
 
     Attributes:
-        sentence: its words, for n-grams and to name what is copied.
+        sentence: its words, for n-grams and to name copied words.
         words: (S,) ids of the words.
         copies: (S,) extended id of each place.
         targets: (T,) extended ids of the program, END last.
@@ -36,7 +36,7 @@ class Encoded:
 
     @property
     def length(self) -> int:
-        """Return words and tokens together, which is what a row costs."""
+        """Return words and tokens together, the cost of a row."""
         return len(self.words) + len(self.targets)
 
 

@@ -1,4 +1,4 @@
-"""What every network is to training and search, and the list of networks."""
+"""The interface of every network to training and search, and the list of networks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -44,8 +44,8 @@ class Seq2Seq(Protocol):
         """Return (B, P + S) log-probabilities of the next extended ids, and the state after.
 
         Args:
-            memory: what `encode` gave.
-            state: what `begin` or the last step gave.
+            memory: the result of `encode`.
+            state: the result of `begin` or of the last step.
             tokens: (B,) extended ids, BEGIN at first.
         """
 
@@ -116,7 +116,7 @@ class PointerNetwork(Module):
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
     ) -> tuple[Mixture, Tensors]:
-        """Return what the decoder says after each of (B, T) tokens, and the state after all."""
+        """Return the decoder's output after each of (B, T) tokens, and the state after all."""
         raise NotImplementedError
 
     def forward(self, batch: Batch) -> torch.Tensor:
@@ -173,7 +173,7 @@ class Architecture:
     summary: str
 
     def load(self) -> Callable[..., Any]:
-        """Return what makes the network of a vocabulary and settings."""
+        """Return the constructor of the network, which takes a vocabulary and settings."""
         module, name = self.place.split(":")
         network: Callable[..., Any] = getattr(import_module(module), name)
         return network

@@ -1,4 +1,4 @@
-"""Sizes and shares of the networks, and what they may be; nothing here needs torch."""
+"""Sizes and shares of the networks, and their ranges; nothing here needs torch."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -97,7 +97,7 @@ class MqanSettings:
 
 @dataclass(frozen=True, slots=True)
 class PretrainedSettings:
-    """Which model, and what of it is trained.
+    """The pretrained model, and the part of it that is trained.
 
     Attributes:
         base: name on the hub, or a folder.
@@ -151,7 +151,7 @@ def settings_of(architecture: str, given: Mapping[str, Any]) -> Any:
 
 
 def setting_problems(architecture: str, given: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is no setting of an architecture, or no value for it: M002.
+    """Yield unknown settings of an architecture, and wrong values of known ones: M002.
 
     >>> [one.message for one in setting_problems("rnn", {"size": "big", "sise": 3})]
     ['sise: rnn has no such setting', "size: expected a whole number above 0, got 'big'"]

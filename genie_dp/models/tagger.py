@@ -58,7 +58,7 @@ def read_as(word: str) -> str:
 
 
 def shape_of(text: str, place: tuple[int, int]) -> int:
-    """Return what a word looks like, and whether it stands against another without space.
+    """Return the shape of a word, and whether it stands against another without space.
 
     >>> [shape_of("see Ann", place) for place in words_of("see Ann")]
     [0, 1]

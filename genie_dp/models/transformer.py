@@ -56,7 +56,7 @@ class TransformerNetwork(PointerNetwork):
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
     ) -> tuple[layers.Mixture, Tensors]:
-        """Return what the decoder says after each of (B, T) tokens, and the state after all."""
+        """Return the decoder's output after each of (B, T) tokens, and the state after all."""
         _, padding, embedded, states = memory[:_FIXED]
         past = state[0].shape[1]
         x = self._add_positions(self.embedding.write(tokens, embedded), past)

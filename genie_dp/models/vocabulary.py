@@ -1,4 +1,4 @@
-"""Words, and rows of words: what a model reads, the program tokens it can write, pairs of both."""
+"""Words, and rows of words: a model's input words, program tokens it can write, pairs of both."""
 
 import json
 import re
@@ -88,7 +88,7 @@ KIND = "genie_dp.Vocabulary"
 class Vocabulary:
     """One table of words: special tokens, tokens that can be generated, words that are only read.
 
-    An *extended* id says what a decoder writes: below `generated` a token of this table, and
+    An *extended* id is an output of a decoder: below `generated` a token of this table, and
     `generated + i` a copy of the i-th word of the sentence (See et al., 2017, section 2.2). A word
     that comes twice in a sentence has the id of its first place.
 
@@ -121,7 +121,7 @@ class Vocabulary:
     def extend(self, other: "Vocabulary") -> "Vocabulary":
         """Return this table with the words of another behind its own.
 
-        What one of both can generate, the result can.
+        The result can generate the tokens that one of both can.
 
         >>> own = Vocabulary((*SPECIAL, "now", "tweet"), generated=5)
         >>> more = own.extend(Vocabulary((*SPECIAL, "later", "now", "hi"), generated=6))

@@ -1,4 +1,4 @@
-"""What a parser says to a sentence."""
+"""The answers of a parser: programs, calls, questions and refusals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class Answer:
         code: the same as people write it.
         decoded: the token form with placeholders, as templates or the network gave it.
         confidence: calibrated probability that the program is right, from 0 to 1.
-        unresolved: names that are in none of the library's lists of values, as they were said.
-        unused: what the sentence says and the program does not: values first, then words.
+        unresolved: names that no list of values of the library has, as they were typed.
+        unused: values and words of the sentence that the program does not use, values first.
         missing: the required inputs that the program does not give, with their questions.
         tree: the whole program as JSON.
         calls: the same as calls, `{name, arguments}`; None where it is more than calls.
@@ -107,17 +107,17 @@ class Reply:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Return what the sentence says and the program does not."""
+        """Return the values and words of the sentence that the program does not use."""
         return self.answers[0].unused if self.answers else ()
 
     @property
     def missing(self) -> tuple[MissingInput, ...]:
-        """Return the required inputs that are still to be said."""
+        """Return the required inputs that the program does not have."""
         return self.answers[0].missing if self.answers else ()
 
     @property
     def question(self) -> str:
-        """Return what is to be asked: for the first missing input, or whether it is meant so."""
+        """Return the question for the user: for the first missing input, or for confirmation."""
         return self.ask(self.code)
 
     def ask(self, program: str) -> str:
@@ -133,7 +133,7 @@ class Reply:
 
     @property
     def message(self) -> str:
-        """Return what to say to whoever asked, where nothing may be acted on; else ""."""
+        """Return the message for the user if the program must not be executed, else ""."""
         if self.refused is None:
             return ""
         return self.question or f"I do not know: {REFUSALS[self.refused]}."
@@ -174,11 +174,11 @@ class PredictedReply(NamedTuple):
 
 
 class Offers(NamedTuple):
-    """What a parser may be asked, to show how.
+    """Examples of the sentences and functions that a parser understands.
 
     Attributes:
         sentences: examples, each of other functions.
-        functions: what its functions are called.
+        functions: the names of its functions in plain words.
     """
 
     sentences: tuple[str, ...] = ()
@@ -210,4 +210,4 @@ class SentenceParser(Protocol):
         """Return the functions that its programs may use."""
 
     def offers(self) -> Offers:
-        """Return what it may be asked."""
+        """Return examples of the sentences and functions that it understands."""

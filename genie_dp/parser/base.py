@@ -64,13 +64,13 @@ _READ = 3  # times that a word must be read to have a vector of its own
 
 @dataclass(frozen=True, slots=True)
 class LibraryRows:
-    """What is learned of one library.
+    """The training data of one library.
 
     Attributes:
         name: of the library.
-        target: what its programs are written in.
+        target: the language of its programs.
         rows: prepared rows.
-        texts, begins: constants of programs, and what they begin with.
+        texts, begins: constants of programs, and the tokens that they begin with.
         tokens: all that its programs may have.
         cards: of those that name something of it.
         share: how much it counts beside the others.
@@ -261,7 +261,7 @@ def for_library(
     """Return the network of a base for a library that it need not have seen.
 
     Args:
-        base: what `without_cards` gave.
+        base: the model that `without_cards` returned.
         tokens: all that programs may have.
         cards: of the library.
     """
@@ -282,11 +282,11 @@ def accuracy_of(base: SavedModel, one: LibraryRows, rows: Sequence[Checked]) -> 
 def calibration_of(
     base: SavedModel, unseen: Sequence[LibraryRows], others: Sequence[LibraryRows], *, most: int
 ) -> Calibration:
-    """Return how sure a base may be of libraries that it was not trained on.
+    """Return the calibration of a base for libraries that it was not trained on.
 
     Args:
-        base: what `without_cards` gave.
-        unseen: libraries without any training; the evidence is what they say themselves.
+        base: the model that `without_cards` returned.
+        unseen: libraries without any training; the evidence is their own phrases.
         others: those whose sentences an unseen one is to refuse.
         most: rows of each, for every unseen one half as many to refuse as to answer.
     """
@@ -338,8 +338,8 @@ def train_base(
         unseen: those that it is only validated with.
         config: batches, seed, shares and the network's settings.
         settings: of the loop; its budget has steps.
-        start: an earlier base to go on from, with other libraries, say; None begins anew.
-        listen: is told what happens: scores of seen and unseen libraries, too.
+        start: an earlier base to go on from, such as with other libraries; None begins anew.
+        listen: receives the events of the training, with scores of seen and unseen libraries.
         folder: of checkpoints.
         sample: rows of each library that a validation asks.
     """

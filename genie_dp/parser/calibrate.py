@@ -35,7 +35,7 @@ class CalibrateResult(Result):
     error: float | None
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines to print."""
         yield (
             f"{100 * self.accuracy:.1f} % of {self.rows:,} rows right; "
             f"{100 * self.accepted:.1f} % of those that mean something are accepted, and "

@@ -27,12 +27,13 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What the card of a parser says.
+    """The contents of a parser's card.
 
     Attributes:
         counts: as `rows.as_counts` gives them.
         figures: as training gives them.
-        validation: what they were measured on, in words; `is_real` if these are real sentences.
+        validation: a description of the rows behind the figures; `is_real` if they are sentences
+            of people.
         spent: the guarantee for rows of source "private".
         example: a sentence to try.
         curves: name of the picture, "" for none.

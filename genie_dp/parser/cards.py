@@ -1,4 +1,4 @@
-"""The cards of a library: what it says of each function, parameter, value and kind of name."""
+"""The cards of a library: the words for each function, parameter, value and kind of name."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -61,7 +61,7 @@ def cards_of(library: Library, tokens: Iterable[str]) -> Cards:
 
 
 def is_listed_value(token: str) -> bool:
-    """Tell whether a token that has a card is a value of a list.
+    """Return whether a token that has a card is a value of a list.
 
     >>> [x for x in ("enum:on", "large", "size=", "book(", "param:size:T", "@com.x") if
     ...  is_listed_value(x)]
@@ -72,7 +72,7 @@ def is_listed_value(token: str) -> bool:
 
 
 def _sorts(type_: str) -> Iterator[str]:
-    """Yield what sorts of values a type has: capital letters, which no sentence has.
+    """Yield the sorts of values that a type has, in capital letters, which no sentence has.
 
     >>> list(_sorts("Array(Entity(tt:contact))"))
     ['ARRAY', 'ENTITY']
@@ -93,7 +93,7 @@ def _name_in(token: str) -> str:
 
 
 def _of_function(library: Library, qualified: str) -> Iterator[str]:
-    """Yield the phrases of a function: what it is called, and what its inputs are."""
+    """Yield the phrases of a function: its names, and those of its inputs."""
     for phrase in library.called(qualified):
         words = [word for word in card_words(phrase) if word not in GLUE]
         for start in range(0, min(len(words), _MOST_DESCRIBED * MOST_WORDS), MOST_WORDS):

@@ -1,4 +1,4 @@
-"""Settings of a parser: what it learns from, which network, how long, how sure it must be."""
+"""Settings of a parser: training data, network, budget, and the confidence that it requires."""
 
 import math
 from collections.abc import Mapping
@@ -69,8 +69,8 @@ class ParserConfig:
         made_by: commands that made the inputs, for the card; they are not run.
         prior: file of a private prior that multiplies the weights of rows; "" for none.
         network: settings of the architecture's own.
-        locale: the language of the sentences, or by name what they leave unsaid: language, region,
-            currency, day_first ..
+        locale: the language of the sentences, or by name the defaults of sentences: language,
+            region, currency, day_first ..
     """
 
     inputs: tuple[InputFile, ...]
@@ -176,10 +176,10 @@ class ParserConfig:
     )
 
     def __post_init__(self) -> None:
-        """Check every field by itself, then what goes together.
+        """Check every field by itself, then their combinations.
 
         Raises:
-            GenieError: N002, all that is wrong.
+            GenieError: N002, with all mistakes.
         """
         problems = [*setting_problems(self, code="N002"), *_together(self)]
         if problems := problems or _network_problems(self):
@@ -226,7 +226,7 @@ class ParseConfig:
     """How a parser is asked.
 
     Attributes:
-        english: whether to say in English what a program does.
+        english: whether to describe programs in English.
     """
 
     count: int = setting(
@@ -282,7 +282,7 @@ def _together(config: ParserConfig) -> list[Problem]:
 
 
 def _network_problems(config: ParserConfig) -> list[Problem]:
-    """Return what is wrong with the network's settings, once its architecture is known."""
+    """Return the mistakes in the network's settings, once its architecture is known."""
     problems = network_problems(*config.network_settings)
     return [
         replace(p, code="N002", message=f"network: {p.message}", setting=("network", *p.setting))
@@ -291,7 +291,7 @@ def _network_problems(config: ParserConfig) -> list[Problem]:
 
 
 def problem(name: str, expected: str, got: object, hint: str | None = None) -> Problem:
-    """Return what to say of a setting."""
+    """Return the mistake in a setting."""
     message = f"{name}: expected {expected}, got {got!r}"
     return Problem("N002", message, hint=hint, setting=(name,))
 

@@ -1,8 +1,8 @@
 """Rows that differ in one word from others and mean the opposite, made while a parser is trained.
 
 Of two programs that differ in a sign alone a network writes the one that it saw more often: "the
-garage door goes down" is learned from rows, of which most say that it opens. So where a row says
-its sign in a word, it is taught with the opposite word, too.
+garage door goes down" is learned from rows most of which open the door. So where a word of a row
+expresses its sign, the row is taught with the opposite word, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _OPPOSITE = {sign: opposite for pair in POLES for sign, opposite in (pair, pair[
 
 @lru_cache(maxsize=16)
 def _opposite_words(words: Words) -> dict[str, dict[str, str]]:
-    """Return pole -> word -> the word that says its opposite, of several the first."""
+    """Return pole -> word -> its opposite; of several opposites, the first."""
     opposites: dict[str, dict[str, str]] = {}
     compared = dict.fromkeys((">", ">="), [*compared_words(words)])
     pairs_by_sign = {x: [pair.split() for pair in y.split(",")] for x, y in words.opposites.items()}
@@ -70,7 +70,7 @@ def _rows_of_one_sign(store: RowStore) -> list[bool]:
 def _opposites(
     pair: Pair, opposite_words: Mapping[str, Mapping[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the opposite of a row, where one word of it alone says the one sign of its program."""
+    """Yield the opposite of a row in which one word alone expresses the one sign of its program."""
     program, sentence = pair.program, pair.sentence
     signs = [place for place, token in enumerate(program) if _pole(token) in _OPPOSITE]
     if len(signs) != 1 or {"not", "!"} & set(program):
@@ -113,7 +113,7 @@ def _with_other_sign(program: Sequence[str], sign: int) -> str:
 
 
 def _is_of(parameter: str, words: tuple[str, str]) -> bool:
-    """Tell whether a parameter is about what a word, or its opposite, says.
+    """Return whether a parameter is about the property that a word, or its opposite, names.
 
     >>> _is_of("param:is_locked:Boolean", ("unlocked", "locked"))
     True
@@ -126,5 +126,5 @@ def _is_of(parameter: str, words: tuple[str, str]) -> bool:
 
 
 def _pole(token: str) -> str:
-    """Return what a token of a program says: "on" of "enum:on"."""
+    """Return the value of a program's token: "on" of "enum:on"."""
     return token.removeprefix("enum:")

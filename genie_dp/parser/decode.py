@@ -69,9 +69,9 @@ class Decoder:
 
         Args:
             network: a trained one.
-            texts: constants that programs hold without a sentence saying them.
-            begins: tokens that programs begin with; empty for whatever the grammar allows.
-            is_constrained: whether only what the grammar allows is written.
+            texts: constants that programs hold without the sentence mentioning them.
+            begins: tokens that programs begin with; empty for all that the grammar allows.
+            is_constrained: whether the grammar limits the output.
             beam: programs that search keeps.
             longest: tokens after which a program is brought to an end.
             renormalized: whether programs are as likely as they are among those of the grammar: for
@@ -105,9 +105,9 @@ class Decoder:
         return self._near
 
     def searching(self, *, beam: int, longest: int) -> "Decoder":
-        """Return a decoder of the network that searches otherwise.
+        """Return a decoder of the network with other settings of the search.
 
-        It goes on with what this one has found out about the grammar.
+        It shares the states of the grammar that this one has computed.
         """
         decoder = copy(self)
         decoder.settings = self._settings(beam, longest)
@@ -144,7 +144,7 @@ class Decoder:
     def _merge(self, hypotheses: Sequence[Hypothesis]) -> tuple[Decoded, ...]:
         """Return programs by their canonical form; those of one form are one, as likely as both.
 
-        Without a grammar, what is no program stays as it was written.
+        Without a grammar, hypotheses that are no programs stay as they were written.
         """
         scores: dict[str, tuple[float, float]] = {}
         for hypothesis in hypotheses:
@@ -162,7 +162,7 @@ class Decoder:
 
 
 def inside_of_texts(program: Sequence[str], steps: Sequence[float]) -> float:
-    """Return what the words of texts behind their first add to a log-probability.
+    """Return the log-probability of the words of texts, without the first of each.
 
     >>> inside_of_texts('say( " hi there bob " )'.split(), [-1, 0, -2, -3, -4, 0, 0])
     -7

@@ -41,7 +41,7 @@ class Derivation(NamedTuple):
     Attributes:
         program: in token form, with placeholders.
         filled: the same with values.
-        reading: what placeholders stand for; texts and names are as they were typed.
+        reading: the values of placeholders; texts and names are as they were typed.
         doubt: how much speaks against it; that of the likeliest is the least.
     """
 
@@ -61,7 +61,7 @@ class LazyTemplates:
     """Templates that are read, and indexed, when they are needed.
 
     Attributes:
-        text: all of them, which tells them from others; None of those with Python functions, whose
+        text: all of them, as their key; None of those with Python functions, whose
             index cannot be kept.
         load: reads them.
         skills: a hash of the skills, whose own templates are not in the text.
@@ -150,7 +150,7 @@ class Derivations:
         }
 
     def _said_otherwise(self, sentence: str, engine: SpokenSentences) -> Iterator[str]:
-        """Yield what everyday English says instead of a sentence, in words that templates have."""
+        """Yield everyday English paraphrases of a sentence, in words that templates have."""
         vocabulary = engine.grammar.vocabulary
         sentence = sentence.rstrip(_END_SIGNS)
         _, after = _around((), self.words.here)
@@ -270,7 +270,7 @@ def without_politeness(sentence: str, words: Words) -> Iterator[str]:
 def _around(
     starts: tuple[str, ...], endings: tuple[str, ...]
 ) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of what is said before a command, and behind it."""
+    """Return the patterns of polite phrases before a command, and behind it."""
     return (
         re.compile(rf"(?:\s*(?:{_any_of(starts)})(?!\w)[\s,]*)+", re.IGNORECASE),
         re.compile(rf"(?:[\s,]+(?:{_any_of(endings)}))+\s*[.!?]*\s*$", re.IGNORECASE),

@@ -1,9 +1,9 @@
-"""What of a sentence its program stands for, as far as training rows tell.
+"""The words of a sentence that its program accounts for, according to the training rows.
 
-A word, or two that stand side by side, are evidence of a function if rows to learn from say them
-with it. A sentence that a skill is meant by has much evidence of its program's functions; one that
-wants something else has words that no row said with them. This tells more than the probability of
-the program alone (docs/research/parser.md).
+A word, or two that stand side by side, are evidence of a function if training rows with the
+function contain them. A sentence that is meant for a skill has much evidence of its program's
+functions; one that wants something else has words that no row has with them. This is a better
+signal than the probability of the program alone (docs/research/parser.md).
 """
 
 import io
@@ -74,15 +74,15 @@ _BARE = "<bare>"
 
 
 class Signals(NamedTuple):
-    """What tells whether a program is right.
+    """Signals of whether a program is right.
 
     Attributes:
         log_probability: of the program, in nats.
         refusal: log-probability that the sentence is to be refused.
         margin: nats that it is ahead of the next program.
-        unseen: share of the pairs of neighbouring words that no row says with its functions.
-        explained: content words that rows say with its functions.
-        unexplained: content words that they do not.
+        unseen: share of the pairs of neighbouring words that no row has with its functions.
+        explained: content words that rows have with its functions.
+        unexplained: content words that they do not have.
     """
 
     log_probability: float
@@ -102,7 +102,7 @@ _UNLIKELY, _WIDEST, _MOST_WORDS = -16.0, 6.0, 4
 def signals_of(
     log_probability: float, refusal: float, margin: float, support: "Support"
 ) -> Signals:
-    """Return the signals of a program, each kept within what there are enough rows for."""
+    """Return the signals of a program, each clipped to the range with enough rows."""
     return Signals(
         max(_UNLIKELY, log_probability),
         max(_UNLIKELY, refusal),
@@ -114,7 +114,7 @@ def signals_of(
 
 
 def content_words(sentence: Sequence[str], program: Sequence[str], words: Words) -> list[str]:
-    """Return the words that say what is wanted: no values, and no function words.
+    """Return the content words of a sentence: no values, and no function words.
 
     >>> from genie_dp.locale import words_of
     >>> content_words("show me my unread emails from EMAIL_ADDRESS_0".split(), (), words_of("en"))
@@ -134,13 +134,13 @@ class Support(NamedTuple):
     """How well a program is supported by the words of its sentence.
 
     Attributes:
-        unseen: share of the neighbouring pairs that no row says with its functions; 1 of a sentence
-            that says nothing, unless rows with them say nothing, too.
-        explained: content words that rows say with them, and comparisons that the program has.
-        unexplained: content words that they do not, in the order of the sentence.
-        told: parts of the program, such as "is_on true", that the words tell.
-        untold: parts of it that they do not.
-        left_out: parts that they tell and the program lacks.
+        unseen: share of the neighbouring pairs that no row has with its functions; 1 of a sentence
+            without content, unless rows with them have such sentences, too.
+        explained: content words that rows have with them, and comparisons that the program has.
+        unexplained: content words that rows do not have, in the order of the sentence.
+        told: parts of the program, such as "is_on true", that the words indicate.
+        untold: parts of it that the words do not indicate.
+        left_out: parts that the words indicate and the program lacks.
         lost: comparisons that the signs of the program do not have, and other operators of the
             sentence whose mark it does not have.
     """
@@ -155,7 +155,7 @@ class Support(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """Return the nats that it speaks for a program, beside what the network says.
+        """Return the nats that it adds to a program's score, beside those of the network.
 
         Of programs for one sentence the likeliest is often one that leaves out half of its words.
         The factors are those of a conditional logistic regression over the beams of one parser
@@ -167,7 +167,7 @@ class Support(NamedTuple):
         return words + 1.2 * self.told - self.untold - 0.6 * self.left_out
 
     def with_near(self, near: frozenset[str]) -> "Support":
-        """Return the support where some of its words are near to what the library says."""
+        """Return the support where some of its words are near to words of the library."""
         rest = tuple(word for word in self.unexplained if word not in near)
         explained = self.explained + len(self.unexplained) - len(rest)
         return self._replace(unexplained=rest, explained=explained)
@@ -210,12 +210,12 @@ class _FunctionRows:
         self.parts.add(parts)
 
     def often(self, least: int) -> list[int]:
-        """Return the terms that so many rows say."""
+        """Return the terms that at least so many rows contain."""
         terms, _, times = self.terms.count()
         return list(terms[times >= least].tolist())
 
     def telling(self) -> Iterator[tuple[int, int]]:
-        """Return terms, each with a part that it tells."""
+        """Return terms, each with a part that it indicates."""
         terms, term_places, term_times = self.terms.count()
         parts, part_places, part_times = self.parts.count()
         # Each part of a row stands beside all terms of the row: (part, term) in one number.
@@ -234,14 +234,14 @@ class _FunctionRows:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The words, and pairs of words, that rows say with each function, and what they tell.
+    """The words, and pairs of words, of the rows of each function, and the parts they indicate.
 
-    Words tell a part of a function's program if most rows with the function that say them have the
-    part, and by half fewer of the others lack it: "locked" tells "is_locked true".
+    Words indicate a part of a function's program if most rows of the function that contain them
+    have the part, and by half fewer of the others lack it: "locked" indicates "is_locked true".
 
     Attributes:
         hashes: (N,) sorted: of a function with a word or with two; four bytes each.
-        telling: (M,) sorted: the same of words that tell a part of the function's programs.
+        telling: (M,) sorted: the same of words that indicate a part of the function's programs.
         told: (M,) hashes of these parts.
         given: (K,) sorted: of a function with the smallest sets of inputs that rows give it, and
             with each pair of inputs that a row gives it together.
@@ -258,7 +258,7 @@ class Evidence:
     def from_rows(
         cls, stores: Iterable[Sequence[Pair]], language: Language, words: Words
     ) -> "Evidence":
-        """Return what rows say."""
+        """Return the evidence of rows."""
         rows = [x if isinstance(x, RowStore) else RowStore.from_pairs(x) for x in stores]
         total = sum(map(len, rows))
         counts = _RowCounts(words)
@@ -297,14 +297,14 @@ class Evidence:
     ) -> Support:
         """Return how well a program is supported by its sentence.
 
-        Where rows do not say a word of it, they may say what everyday English says instead, or the
+        Where no row contains one of its words, rows may contain an everyday paraphrase, or the
         library may have a word that is near to it.
 
         Args:
             sentence: as it was read, with placeholders.
             program: tokens of the token form, with these placeholders: its `TokenForm.values`.
             functions: those of the program.
-            parts: what it has beside them, as `TokenForm.parts` names it.
+            parts: its other parts, as `TokenForm.parts` names them.
             operators: its own; None where those of the sentence are not looked at.
             near: returns those of some words that are near to words of the program's functions.
         """
@@ -357,10 +357,10 @@ class Evidence:
     def _contradicting_words(
         self, sentence: Sequence[str], program: Sequence[str], functions: Sequence[str]
     ) -> Iterator[str]:
-        """Yield words of a sentence whose opposites are what rows say with a program's functions.
+        """Yield words of a sentence whose opposites rows have with a program's functions.
 
-        "Turn the lights on" is not to turn off: rows of that say "on" beside "off" alone, as in
-        "turn off the lights on the first floor". Of several functions, one may say the word.
+        "Turn the lights on" is not to turn off: rows of that have "on" beside "off" alone, as in
+        "turn off the lights on the first floor". Of several functions, one may have the word.
         """
         if len(functions) != 1:
             return
@@ -397,12 +397,12 @@ class Evidence:
         return tuple(x.name for x in lost), len(compared.difference(lost))
 
     def free_texts(self, program: str, sentence: Sequence[str], language: Language) -> str:
-        """Return a token form whose texts have no words that alone tell its other parts.
+        """Return a token form whose texts have no words that alone indicate its other parts.
 
-        What tells that an artist is wanted is no part of the artist's name: in "play the artist
-        moon" it is "moon". A text ends before such words, or begins behind them; one that has
-        nothing else stays. It ends, as names do, before words that rows say behind values and never
-        inside of them, as in "reserve the moon for me".
+        The words that ask for an artist are no part of the artist's name: in "play the artist moon"
+        it is "moon". A text ends before such words, or begins behind them; one that has nothing
+        else stays. It ends, as names do, before words that rows have behind values and never inside
+        of them, as in "reserve the moon for me".
 
         Args:
             program: in token form.
@@ -431,7 +431,7 @@ class Evidence:
     def _end_of(
         self, text: Sequence[str], sentence: Sequence[str], functions: Iterable[str]
     ) -> int:
-        """Return where a text ends before words that rows say behind values, and never inside."""
+        """Return where a text ends before words that rows have behind values, and never inside."""
         start = next(
             (i for i in range(len(sentence)) if [*sentence[i : i + len(text)]] == text), -1
         )
@@ -446,7 +446,7 @@ class Evidence:
         return len(text)
 
     def _whole(self, words: Sequence[str]) -> Sequence[str]:
-        """Return words without those at their end that belong to what came behind."""
+        """Return words without the function words at their end, which belong to the rest."""
         while words and words[-1] in self.words.function_words:
             words = words[:-1]
         return words
@@ -458,7 +458,7 @@ class Evidence:
         functions: set[str],
         parts: Iterable[str],
     ) -> list[int]:
-        """Return the places of words of a text that tell parts which no other words tell."""
+        """Return the places of a text's words that indicate parts which no others indicate."""
         # What ends in a sign, such as "text =", has a value beside it, which may be this text.
         own = {_hash(part) >> 32 for part in parts if part[-1:].isalnum()}
         others = [*sentence]
@@ -475,7 +475,7 @@ class Evidence:
         ]
 
     def _tell(self, terms: Sequence[tuple[str, ...]], functions: Iterable[str]) -> set[int]:
-        """Return the hashes of the parts that terms tell of functions."""
+        """Return the hashes of the parts of functions that terms indicate."""
         keys = np.array([_hash(f, *term) >> 32 for f in functions for term in terms], np.uint32)
         firsts, ends = (self.telling.searchsorted(keys, side=side) for side in ("left", "right"))
         told_parts: set[int] = set()
@@ -484,7 +484,7 @@ class Evidence:
         return told_parts
 
     def is_of_command(self, name: Sequence[str], functions: Sequence[str]) -> bool:
-        """Tell whether rows say all words of a name outside of values, and none inside."""
+        """Return whether rows have all words of a name outside of values, and none inside."""
         is_said = self._are_said([(word,) for word in name], functions)
         is_inside = self._are_said([(_INSIDE, word) for word in name], functions)
         return all(is_said) and not any(is_inside)
@@ -492,11 +492,11 @@ class Evidence:
     def says(
         self, words: Sequence[str], functions: Iterable[str], *, fixed: str | None = None
     ) -> bool:
-        """Tell whether rows say the words one after another, as words and no values.
+        """Return whether rows contain the words one after another, as words and no values.
 
         Args:
-            words: one or more; placeholders count by what they are, "" is an end of the sentence.
-            functions: with which they are said, all of them with any of these.
+            words: one or more; placeholders count by their kind, "" is an end of the sentence.
+            functions: those of the rows; any of them will do, for all words.
             fixed: a constant that the programs of the rows have by themselves, "" for any; None
                 for all rows.
         """
@@ -515,10 +515,10 @@ class Evidence:
         fixed: Iterable[str],
         parts: Iterable[str] = (),
     ) -> bool:
-        """Tell whether a program means words that are a value elsewhere, such as "today".
+        """Return whether a program means words that are a value elsewhere, such as "today".
 
-        It has the constant or the listed value for which rows say them, or they are words of its
-        functions: rows say them just there, "the steps i walked today", and none of these rows has
+        It has the constant or the listed value for which rows have them, or they are words of its
+        functions: rows have them just there, "the steps i walked today", and none of these rows has
         a constant for them.
 
         Args:
@@ -546,9 +546,9 @@ class Evidence:
         functions: Sequence[str],
         parts: Iterable[str],
     ) -> bool:
-        """Tell whether rows have a negation as a sentence has it: between the same words.
+        """Return whether rows have a negation as a sentence has it: between the same words.
 
-        Where they say "not on" and mean "off", "not on" is not denied by "on", nor "not off" by
+        Where rows have "not on" and mean "off", "not on" is not denied by "on", nor "not off" by
         anything.
 
         Args:
@@ -561,9 +561,9 @@ class Evidence:
         return is_said and not any(self._are_said(lacking, functions))
 
     def gives(self, function: str, inputs: frozenset[str]) -> bool:
-        """Tell whether some row gives a function these inputs or fewer; True of an unknown one.
+        """Return whether some row gives a function these inputs or fewer; True of an unknown one.
 
-        What rows never leave out, a sentence hardly does.
+        A sentence hardly leaves out an input that rows never leave out.
         """
         if len(inputs) > _MOST_INPUTS or not self._has_given(function, _START):
             return True
@@ -606,7 +606,7 @@ class Evidence:
         return is_said
 
     def join(self, other: "Evidence") -> "Evidence":
-        """Return what the rows of one of two say."""
+        """Return the evidence of the rows of both."""
         pairs = np.stack([np.append(self.telling, other.telling), np.append(self.told, other.told)])
         telling, told_parts = np.unique(pairs, axis=1)
         hashes, inputs = np.union1d(self.hashes, other.hashes), np.union1d(self.given, other.given)
@@ -620,7 +620,7 @@ class Evidence:
 
     @classmethod
     def load(cls, path: Path, words: Words) -> "Evidence":
-        """Return what `save` wrote; OSError or ValueError if it is not that."""
+        """Return the evidence that `save` wrote; OSError or ValueError if it is none."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = [file[name] for name in ("hashes", "telling", "told", "given")]
@@ -634,7 +634,7 @@ class Evidence:
 
 
 class _Denied:
-    """What rows of a function, or of several together, have beside a negation.
+    """The surroundings of a negation in rows of a function, or of several together.
 
     Attributes:
         sides: the words before and behind it, as terms, of each row.
@@ -668,7 +668,7 @@ class _Denied:
 
 
 class _RowCounts:
-    """What rows say with which function, and with which parts of its programs.
+    """Counts of the words of rows, with each function and with each part of its programs.
 
     Words are numbers until all is counted: a term is two of them, 0 behind one that stands alone.
     """
@@ -764,26 +764,26 @@ class _RowCounts:
         return self._numbers.setdefault(name, len(self._numbers))
 
     def often(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield function and words of what at least so many rows say."""
+        """Yield function and words of the terms that at least so many rows contain."""
         names = list(self._numbers)
         for function, rows in self._functions.items():
             for term in rows.often(least):
                 yield function, _words_of(term, names)
 
     def find_fixed(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield function and words of what so many rows say whose programs have a constant."""
+        """Yield function and words of the terms of so many rows whose programs have a constant."""
         names = list(self._numbers)
         for (function, constant), rows in self._fixed.items():
             for term in rows.often(least):
                 yield function, (f"{_FIXED} {constant}", *_words_of(term, names))
 
     def find_unopposed(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Yield function and a term of each word that its rows say without its opposite."""
+        """Yield function and a term of each word that its rows have without its opposite."""
         for function, words in self._unopposed.items():
             yield from ((function, (_UNOPPOSED, word)) for word in words)
 
     def inside(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Yield function and a term of each word that rows say behind values and inside of them."""
+        """Yield function and a term of each word that stands behind values and inside of them."""
         names, value = list(self._numbers), self._number(_VALUE)
         for function, rows in self._functions.items():
             pairs = (divmod(term, 1 << 32) for term in set(rows.terms.flat))
@@ -793,18 +793,18 @@ class _RowCounts:
                     yield function, (_INSIDE, names[word])
 
     def telling(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
-        """Yield function, words, and a part of its programs that they tell."""
+        """Yield function, words, and a part of its programs that they indicate."""
         names, parts = list(self._numbers), list(self._parts)
         for function, rows in self._functions.items():
             for term, part in rows.telling():
                 yield function, _words_of(term, names), parts[part]
 
     def lost(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield function and term of operators that so many rows say and lack."""
+        """Yield function and term of operators that so many rows have and their programs lack."""
         return (lost for lost, times in self._lost.items() if times >= least)
 
     def find_denied(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Yield function, and a term of what its rows have, or lack, beside a negation.
+        """Yield function, and a term of the words that its rows have, or lack, beside a negation.
 
         A row of several functions denies for the one of them that has the same in rows of its own,
         or for each if none has.
@@ -822,7 +822,7 @@ class _RowCounts:
             yield from ((function, term) for term in self._lacking(function, name))
 
     def _lacking(self, function: str, name: str) -> Iterator[tuple[str, str]]:
-        """Yield as terms what rows of one function never have beside a negation."""
+        """Yield as terms the parts and words that no row of a function has beside a negation."""
         parts, names = list(self._parts), list(self._numbers)
         own = [parts[number] for number in set(self._functions[function].parts.flat)]
         words = {names[number] for number in self._alone[function]}
@@ -856,7 +856,7 @@ def _words_of(term: int, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _name_of(word: str) -> str:
-    """Return what a word counts as: placeholders by what they are."""
+    """Return the name under which a word is counted: of a placeholder, its kind."""
     return word.rpartition("_")[0] if is_slot(word) else word
 
 
@@ -869,21 +869,21 @@ def _sides(negation: Operator, values: Container[str]) -> tuple[tuple[str, str],
 def _lost_terms(
     operator: Operator, part: str, values: Container[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the terms of an operator that a program lacks: how rows say that it means nothing."""
+    """Return the terms by which rows show that an operator means nothing that a program lacks."""
     if operator.value:
         return ((f"{_COMPARED} {operator.name}", part),)
     return _sides(operator, values)
 
 
 def _as_term(word: str, values: Container[str]) -> str:
-    """Return what a word of a sentence counts as, where some words are values."""
+    """Return the term of a word of a sentence, where some words are values."""
     return _VALUE if word in values and not is_slot(word) else _name_of(word)
 
 
 def _terms(
     sentence: Sequence[str], program: Sequence[str], words: Words
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the words of a sentence and its neighbouring pairs; values count by what they are."""
+    """Yield the words of a sentence and its neighbouring pairs; values count by their kind."""
     values = set(program) - words.function_words
     names = [_START]
     names += (_as_term(word, values) for word in sentence)
@@ -905,7 +905,7 @@ def places_of_texts(program: Sequence[str], *, names: bool = False) -> Iterator[
 
 
 def _is_bare(sentence: Sequence[str], program: Sequence[str], words: Words) -> bool:
-    """Tell whether a sentence has neither content words nor anything that its program has.
+    """Return whether a sentence has neither content words nor anything that its program has.
 
     >>> from genie_dp.locale import words_of
     >>> english = words_of("en")

@@ -1,7 +1,7 @@
-"""The folder of a parser: which file holds what, and a copy of the skills that it was trained for.
+"""The folder of a parser: its files, and a copy of the skills that it was trained for.
 
 So a folder can be moved and served without any option: value lists, grammar and reader of the
-training run are in it. What was trained on is not.
+training run are in it. The training data are not.
 """
 
 import gzip
@@ -120,7 +120,7 @@ def write_templates(folder: Path, inputs: Inputs) -> None:
 
 
 def read_templates(folder: Path) -> str:
-    """Return what `write_templates` wrote; "" where there is nothing.
+    """Return the templates that `write_templates` wrote; "" if there are none.
 
     Raises:
         GenieError: N010, it cannot be read.
@@ -143,7 +143,7 @@ def inputs_of_templates(text: str, library: Library, folder: Path) -> Inputs:
 
 
 def write_reader(folder: Path, reading: Reading) -> None:
-    """Write what the reader learned of the skills."""
+    """Write the phrases that the reader learned from the skills."""
     learned = {"phrases": reading.phrases.as_dict()}
     if reading.glued:
         learned["glued"] = reading.glued.as_dict()
@@ -152,7 +152,7 @@ def write_reader(folder: Path, reading: Reading) -> None:
 
 
 def read_reader(folder: Path) -> Reading:
-    """Return what `write_reader` wrote.
+    """Return the reading that `write_reader` wrote.
 
     Raises:
         GenieError: N010, it cannot be read.
@@ -179,7 +179,7 @@ def locale_in(folder: Path, facts: Mapping[str, Any]) -> Locale:
 
 
 def read_evidence(folder: Path, words: Words) -> Evidence:
-    """Return with which functions the rows of training say their words.
+    """Return the evidence of the rows of training: their words, by function.
 
     Args:
         words: those of the language of the rows.
@@ -203,7 +203,7 @@ def read_calibration(facts: Mapping[str, Any]) -> Calibration:
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    """Return what config.json says of the parser.
+    """Return the facts about the parser in config.json.
 
     Raises:
         GenieError: N010, the folder is no parser, or one whose reader is gone.
@@ -222,7 +222,7 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 
 def set_facts(folder: Path, **facts: Any) -> None:
-    """Change what config.json says of a finished parser."""
+    """Change facts about a finished parser in config.json."""
     path = folder / CONFIG
     config = json.loads(path.read_text(encoding="utf-8"))
     config["parser"] |= facts

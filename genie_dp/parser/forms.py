@@ -1,6 +1,6 @@
 """Replies in the forms of those who act on them: a program, calls of tools, intents.
 
-What a form cannot say is refused with a code of its own; nothing of a program is left out.
+A reply that a form cannot express is refused with a code of its own; no program is shortened.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,12 +19,12 @@ Place = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a reply is in a form.
+    """A reply in a form.
 
     Attributes:
         value: in the form, as JSON has it; None where it is refused.
         refused: a code of REFUSALS, NOT_IN_FORM or NO_PLACE; None where it may be acted on.
-        message: what to say to whoever asked where it is refused: a question, or why.
+        message: for the user where it is refused: a question, or the reason.
     """
 
     value: Any = None

@@ -1,7 +1,7 @@
 """Sentences that leave a required input out, made while a parser is trained.
 
-Templates say all that a function requires; people say "book a table" and expect to be asked. Such
-rows are made of what skills call their actions, and of rows of which "at TIME_0" is cut off.
+Templates give all required inputs of a function; people type "book a table" and expect to be
+asked. Such rows are made of the names of actions, and of rows of which "at TIME_0" is cut off.
 """
 
 from collections import Counter
@@ -43,9 +43,9 @@ def add_incomplete(rows: Rows, maker: RowMaker) -> None:
 
 
 def _bare_commands(library: SkillLibrary, maker: RowMaker) -> Iterator[tuple[str, str]]:
-    """Yield what skills call an action, as a command; its program gives no input.
+    """Yield the names that skills have for an action, as commands; their programs give no input.
 
-    "book a table on opentable" is said without the skill, too, where no other action is called so.
+    "book a table on opentable" is made without the skill, too, if no other action has that name.
     """
     language, words = maker.target.language, maker.locale.words
     phrases: dict[str, list[str]] = {}
@@ -85,9 +85,9 @@ def _without(phrase: str, skill: str, words: Words) -> str:
 def _cut_rows(
     stores: Sequence[RowStore], maker: RowMaker, asking: Container[str], rng: Random
 ) -> Iterator[tuple[str, str]]:
-    """Yield commands of one function without the phrase that says one of its required inputs.
+    """Yield commands of one function without the phrase that gives one of its required inputs.
 
-    Those of `asking` require some.
+    Only functions of `asking` have inputs to ask for.
     """
     language = maker.target.styled
     for store in stores:
@@ -106,7 +106,7 @@ def _cut_rows(
 
 
 class _Cut(NamedTuple):
-    """Words from a place to another that say a value, and the value as the program has it."""
+    """A span of words that expresses a value, and the value as the program has it."""
 
     start: int
     end: int
@@ -114,7 +114,7 @@ class _Cut(NamedTuple):
 
 
 def _cuts(pair: Pair, language: Language, known: Words) -> Iterator[_Cut]:
-    """Yield what can be cut off: phrases, after which another or nothing comes, and choices.
+    """Yield spans to cut off: phrases, after which another or nothing comes, and choices.
 
     A phrase is "at TIME_0", a choice is "on" of "turn on the lights".
     """

@@ -1,4 +1,4 @@
-"""What answers a sentence that no template derives: a network, and how sure it may be."""
+"""The learned half of a parser: its network, for sentences that no template derives."""
 
 import json
 from collections.abc import Iterator
@@ -28,12 +28,12 @@ LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a parser learned from rows, or has from the shipped base.
+    """The learned half of a parser, trained on rows or from the shipped base.
 
     Attributes:
         decoder: its network, under the grammar of programs.
-        calibration: how sure it may be.
-        evidence: with which functions the rows say their words.
+        calibration: of its confidence.
+        evidence: the words of its rows, by function.
         is_validated: whether the calibration was fitted to rows that stand for people.
     """
 
@@ -55,7 +55,7 @@ class Learned:
             folder: where the base lies.
 
         Raises:
-            GenieError: M001, a file of the base is missing or is not what it should be.
+            GenieError: M001, a file of the base is missing or broken.
         """
         assert target.library is not None
         tokens = target.styled.decoding_grammar(target.library, texts=()).vocabulary
@@ -76,7 +76,7 @@ class Learned:
 
 
 def evidence_of(library: Library, tokens: frozenset[str], target: Target, words: Words) -> Evidence:
-    """Return what a library says of its functions itself, in place of rows.
+    """Return the evidence from a library's own phrases for its functions, in place of rows.
 
     Args:
         tokens: all that its programs may have.
@@ -95,7 +95,7 @@ def evidence_of(library: Library, tokens: frozenset[str], target: Target, words:
 
 
 def _phrases(library: Library, name: str) -> Iterator[tuple[str, ...]]:
-    """Yield what a function and its parameters are called, as words.
+    """Yield the names of a function and of its parameters, as words.
 
     Words of a listed value stand for the value: they are near to the cards of programs that have it
     (`NearWords`), and no evidence of those that do not.

@@ -1,8 +1,8 @@
 """Operators of a sentence: its words that deny and compare, outside of the values of a program.
 
 A program stands for a comparison if it compares the same value with the same sign. It stands for
-anything else only if rows of its functions say it in the same way (`Evidence.denies`,
-`Evidence.compares`). Whatever else a parser thinks of the sentence: it is refused.
+anything else only if rows of its functions have it in the same place (`Evidence.denies`,
+`Evidence.compares`). Otherwise the sentence is refused, however likely its program is.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -37,9 +37,9 @@ class Operator(NamedTuple):
     Attributes:
         name: the words as the locale lists them.
         before, after: the words beside it, words of politeness aside; "" is an end.
-        signs: what they say: "not", one of `MARKS`, or signs of comparison, of which one is
+        signs: their meaning: "not", one of `MARKS`, or signs of comparison, of which one is
             meant.
-        value: the placeholder that is compared; "" of what compares nothing.
+        value: the placeholder that is compared; "" if nothing is compared.
     """
 
     start: int
@@ -52,7 +52,7 @@ class Operator(NamedTuple):
 
 
 class _Phrase(NamedTuple):
-    """A phrase with its signs; none of those that say nothing.
+    """A phrase with its signs; none of phrases without a meaning.
 
     Attributes:
         is_before, is_behind: where it stands beside the value that it compares.
@@ -109,7 +109,7 @@ def _said_by(sign: str, pairs: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def referring_phrases(words: Words) -> frozenset[str]:
-    """Return what stands for a thing that was said before: "it", "that one"."""
+    """Return the phrases that refer to a thing mentioned before: "it", "that one"."""
     return frozenset(phrase.strip() for phrase in words.marks.get(_REFER, "").split(","))
 
 
@@ -160,9 +160,9 @@ def opposites_of(words: Words) -> Mapping[str, frozenset[str]]:
 
 
 def without_signs(sentence: Sequence[str], words: Words) -> Sequence[str]:
-    """Return a sentence without idioms that have a negation and say nothing, and comparisons.
+    """Return a sentence without comparisons and idioms of negation that negate nothing.
 
-    What "more than" means is in the sign of a program, whatever words rows say with its functions.
+    The sign of a program expresses "more than", whatever words rows have with its functions.
 
     >>> from genie_dp.locale import words_of
     >>> without_signs("no problem turn it on".split(), words_of("en"))
@@ -182,7 +182,7 @@ def without_signs(sentence: Sequence[str], words: Words) -> Sequence[str]:
 
 
 def has_operator(word: str, words: Words) -> bool:
-    """Tell whether a phrase of negation or comparison may begin with a word."""
+    """Return whether a phrase of negation or comparison may begin with a word."""
     phrases = _phrases_of(words)
     return word in phrases.by_first or word.startswith(phrases.elided)
 
@@ -230,10 +230,10 @@ def _operators_in(sentence: tuple[str, ...], words: Words) -> tuple[Operator, ..
 
 
 def _is_asked(before: Sequence[str], mark: str, words: Words, phrases: _Phrases) -> bool:
-    """Tell whether a phrase with some words before it asks for a mark.
+    """Return whether a phrase with some words before it asks for a mark.
 
-    A question begins a sentence. What is said before is meant behind a verb that begins it: "renew
-    it", and not "how hot is it".
+    A question begins a sentence. A reference to something before follows a verb that begins it:
+    "renew it", and not "how hot is it".
     """
     if mark == _SHOW:
         return phrases.greetings.issuperset(before)
@@ -246,7 +246,7 @@ def _is_asked(before: Sequence[str], mark: str, words: Words, phrases: _Phrases)
 
 
 def is_question(sentence: Sequence[str], words: Words) -> bool:
-    """Tell whether a sentence begins as a question, greetings aside.
+    """Return whether a sentence begins as a question, greetings aside.
 
     >>> from genie_dp.locale import words_of
     >>> [is_question(text.split(), words_of("en")) for text in ("is it on", "turn it on")]
@@ -300,7 +300,7 @@ def _phrases_in(
 
 
 def _stands_at(sentence: Sequence[str], place: int, phrase: _Phrase, phrases: _Phrases) -> bool:
-    """Tell whether a phrase stands at a place: "or longer" is not in "or longer than"."""
+    """Return whether a phrase stands at a place: "or longer" is not in "or longer than"."""
     size = len(phrase.words)
     if size > 1 and tuple(sentence[place : place + size]) != phrase.words:
         return False
@@ -313,7 +313,7 @@ class Operators(NamedTuple):
     """The operators of a program.
 
     Attributes:
-        compared: `TokenForm.compared`; None if its language cannot tell.
+        compared: `TokenForm.compared`; None if its language does not have them.
         marks: `TokenForm.marks`.
         texts: the words of its texts.
         names: those of them that are in names of entities.
@@ -362,7 +362,7 @@ def open_operators(
 
 
 def _signs_meant(operator: Operator, denied: Sequence[int]) -> tuple[str, ...]:
-    """Return what a comparison may say behind negations that end at some places.
+    """Return the signs that a comparison may express behind negations that end at some places.
 
     That is the opposite of "no more than", and either of "do not have more than": in "without
     tolls is over" the negation is of something else.
@@ -375,7 +375,7 @@ def _signs_meant(operator: Operator, denied: Sequence[int]) -> tuple[str, ...]:
 
 
 def _compares(parts: Sequence[Compared], signs: Sequence[str]) -> bool:
-    """Tell whether parts compare a value with one of some signs, and with no opposite one."""
+    """Return whether parts compare a value with one of some signs, and with no opposite one."""
     order_signs = {x.sign for x in parts}.intersection(_ORDER)
     return bool(order_signs) and (
         order_signs <= {*signs} or any(x.is_shifted for x in parts if x.sign in _ORDER)
@@ -391,11 +391,11 @@ def open_negations(
     """Return the negations of a sentence that stand in no text or name of a program.
 
     A text that begins or ends with one may have taken it from the command: "spiele yesterday
-    nicht". It is a text if the locale lists the word among `name_starts`, or behind the word for
-    what it is: "play the song no woman no cry".
+    nicht". It is a text if the locale lists the word among `name_starts`, or behind the noun for
+    its kind: "play the song no woman no cry".
 
     Args:
-        is_listed: tells whether a kind of entity, "" of texts, has a name; None if it has no list.
+        is_listed: whether a kind of entity, "" of texts, has a name; None if it has no list.
     """
     negations = negations_in(sentence, words)
     if not negations:
@@ -441,7 +441,7 @@ def _inside(
 
 
 def takes_negation(sentence: Sequence[str], places: range, words: Words) -> bool:
-    """Tell whether a text at some places of a sentence has a negation that may be the command's.
+    """Return whether a text at some places of a sentence has a negation that may be the command's.
 
     >>> from genie_dp.locale import words_of
     >>> takes_negation("play no music".split(), range(1, 3), words_of("en"))
@@ -453,7 +453,7 @@ def takes_negation(sentence: Sequence[str], places: range, words: Words) -> bool
 
 
 def _is_noun(before: Sequence[str], words: Words) -> bool:
-    """Tell whether a text follows a word for what it is, such as "song"."""
+    """Return whether a text follows a noun for its kind, such as "song"."""
     if len(before) < 2 or is_slot(before[-1]) or before[-1] in words.function_words:
         return False
     if words.has_grammar:

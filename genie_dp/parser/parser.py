@@ -1,4 +1,4 @@
-"""A trained parser: from what people type to programs that can be executed."""
+"""A trained parser: from typed sentences to executable programs."""
 
 import json
 import math
@@ -106,12 +106,12 @@ class Use:
     Attributes:
         beam: programs that search keeps.
         readings: readings of a sentence that are parsed, the likeliest first.
-        threshold: confidence under which the parser says that it does not know.
+        threshold: confidence below which the parser answers that it does not know.
         derived: confidence of a program that templates derive, where they derive no other.
-        locale: what sentences leave unsaid.
+        locale: defaults for values that sentences give in part, such as a currency.
         is_constrained: whether only well-typed programs are written.
         longest: tokens after which a program is brought to an end.
-        wake_words: names of the assistant, which say nothing before a sentence, or behind it.
+        wake_words: names of the assistant, which are ignored before a sentence, or behind it.
     """
 
     beam: int = 4
@@ -150,11 +150,11 @@ class Use:
 class Parser:
     """Parses sentences. Safe for several threads: they take turns.
 
-    What its templates derive is answered by them; a network answers the rest, where one was
+    Its templates answer the sentences that they derive; a network answers the rest, where one was
     trained, and chooses where templates derive several programs.
 
     Attributes:
-        target: what programs are written in.
+        target: the language and library of programs.
         use: how it is used.
         skills: the folders of the skills that it was trained for.
         folder: where it was read from; None of one that is put together in memory.
@@ -179,8 +179,8 @@ class Parser:
             reader: reads values; None where sentences are words alone (S-expressions).
             learned: None of a parser that answers by templates alone.
             derivations: derives sentences by templates, where these are kept.
-            clock: tells from when "tomorrow" is.
-            glued: what words have beside names.
+            clock: returns the moment to which "tomorrow" is relative.
+            glued: parts of words that stand beside names.
         """
         self.target = target
         self.use, self.skills, self.folder = use, tuple(skills), folder
@@ -202,14 +202,14 @@ class Parser:
         has_base: bool = True,
         clock: Callable[[], datetime] = datetime.now,
     ) -> "Parser":
-        """Return a parser that was not trained: it answers what the templates say, and the base.
+        """Return a parser without training: its templates and the base answer.
 
-        The shipped base answers what no template derives, for English sentences. It is less sure
+        The shipped base answers English sentences that no template derives. It is less sure
         than a network that was trained for the library, and asks where that one would act.
 
         Args:
-            library: what `load_library` returns, or its source.
-            grammar: what `load_grammar` returns, or its source. Tools have no shipped templates:
+            library: the value of `load_library`, or its source.
+            grammar: the value of `load_grammar`, or its source. Tools have no shipped templates:
                 those of an import are generated for them.
             has_base: False for templates alone.
 
@@ -256,7 +256,7 @@ class Parser:
         wake_words: Sequence[str] = (),
         clock: Callable[[], datetime] = datetime.now,
     ) -> "Parser":
-        """Return the parser of a folder that `genie-dp train` wrote; None leaves what it says.
+        """Return the parser of a folder that `genie-dp train` wrote; None keeps its own setting.
 
         Args:
             threads: of torch, where the network needs it; None leaves them as they are.
@@ -264,8 +264,8 @@ class Parser:
 
         Raises:
             GenieError: N008, no such device; N010, it is no such folder, or N011, its skills were
-                changed; M001, its network cannot be read; I003, what spells the numbers of its
-                language is not installed.
+                changed; M001, its network cannot be read; I003, the package that spells the numbers
+                of its language is not installed.
         """
         path = Path(folder)
         facts = files.facts_of(path)
@@ -342,7 +342,7 @@ class Parser:
 
     @staticmethod
     def open_scorer(folder: Path, *, device: str = "cpu", longest: int = 256) -> "Scorer":
-        """Return what tells how likely rows are under the model of a folder, for audits."""
+        """Return the scorer of rows under the model of a folder, for audits."""
         from genie_dp.parser.scorer import open_any
 
         return open_any(folder, device=device, longest=longest)
@@ -351,7 +351,7 @@ class Parser:
         """Copy the parser's folder to another place, where it appears when it is whole.
 
         Args:
-            folder: the new folder; what it returns.
+            folder: the new folder, which is returned.
             overwrite: replace the parser that is there.
 
         Raises:
@@ -380,7 +380,7 @@ class Parser:
 
         Every program is well-typed. There is none for a sentence without words, or with more than
         `decode.LONGEST`. A sentence that is not understood is refused with a code of
-        `answers.REFUSALS`; what stands in its place is the nearest that the skills can do.
+        `answers.REFUSALS`; in its place stands the nearest program that the skills have.
 
         Args:
             context: the reply whose question the sentences answer: a sentence that can be read as
@@ -428,7 +428,7 @@ class Parser:
         """Return token forms with their confidences, as data sets have them.
 
         Of an utterance with placeholders the programs have these placeholders; another one is read
-        as `parse` reads it, but names stay as they were said; one of more characters than any
+        as `parse` reads it, but names stay as they were typed; one of more characters than any
         reader takes has none. Without a grammar they may be ill-typed, or no programs at all. Of a
         sentence that is refused as out of scope the first one is OUT_OF_SCOPE.
 
@@ -438,7 +438,7 @@ class Parser:
         return [reply.guesses for reply in self.predict_replies(utterances, count=count)]
 
     def predict_replies(self, utterances: Sequence[str], *, count: int = 5) -> list[PredictedReply]:
-        """Return what `predict` does, with what the reply to each utterance would be refused for.
+        """Return the guesses of `predict`, with the code for which the reply would be refused.
 
         Raises:
             TypeError, ValueError: as `parse`.
@@ -497,7 +497,7 @@ class Parser:
         return library.functions() if library is not None else ()
 
     def offers(self) -> Offers:
-        """Return what it may be asked: examples of training, and what its functions are called."""
+        """Return examples of training, and the names of its functions, as suggestions for users."""
         path = self.folder and self.folder / files.MANIFEST
         facts = json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else {}
         called: dict[str, None] = {}
@@ -508,7 +508,7 @@ class Parser:
         return Offers(tuple(facts.get("examples", ())), tuple(called))
 
     def derives(self, row: Example) -> bool | None:
-        """Tell whether templates answer a row rightly; None if they leave it to the network.
+        """Return whether templates answer a row rightly; None if they leave it to the network.
 
         Args:
             row: a sentence as people type it, with its program in token form.
@@ -604,7 +604,7 @@ class Parser:
         """Return the replies to sentences, each taken for one command, with their readings.
 
         Args:
-            ask_all: ask the network even where templates settle what is meant.
+            ask_all: ask the network even where templates settle the meaning.
         """
         derived = [self._derive(sentence, entities) for sentence in sentences]
         # What templates leave open is asked of the network, all of it at once.
@@ -631,8 +631,8 @@ class Parser:
         """Return the commands that a sentence gives together, if it is not understood as one.
 
         Where a text may end before the next command, "text bob dinner is ready and turn off the
-        lights", both ways are there, to be asked for. A program of the network that leaves out what
-        one part alone means, or takes several listed names for one, is no answer.
+        lights", both ways are there, to be asked for. A program of the network that leaves out the
+        meaning of one part alone, or takes several listed names for one, is no answer.
         """
         words = self.use.locale.words
         if not self.target.language.sequence:
@@ -671,7 +671,7 @@ class Parser:
         return replace(whole, refused=AMBIGUOUS) if leaves_out and not in_text else None
 
     def _for_all_named(self, whole: Reply, entities: EntityNames | None) -> Reply | None:
-        """Return what is to be done with several things of the caller: "lock both doors"."""
+        """Return one command for each of several things of the caller: "lock both doors"."""
         if whole.is_known or entities is None:
             return None
         answers_by_text: dict[str, Answer | None] = {}
@@ -693,7 +693,7 @@ class Parser:
         return known[text]
 
     def _leaves_out(self, whole: Answer | None, answers: Sequence[Answer]) -> bool:
-        """Tell whether a part of a sentence means a function that the program of all has not."""
+        """Return whether a part of a sentence means a function that the program of all has not."""
         if whole is None:
             return False
         form = self.target.language.form
@@ -701,19 +701,19 @@ class Parser:
         return any(not own.issuperset(form(answer.program).functions) for answer in answers)
 
     def _waits(self, program: str) -> bool:
-        """Tell whether a program is done later, or again and again."""
+        """Return whether a program is done later, or again and again."""
         marks = self.target.language.form(program).marks
         return not (_WAITING.isdisjoint(marks) or MARKS.keys() <= set(marks))
 
     def _waits_for_now(self, candidate: "_Candidate", tokens: Sequence[str]) -> bool:
-        """Tell whether the network would wait for what a sentence asks for as it is now."""
+        """Return whether the network would wait though the sentence asks for the present state."""
         text = " ".join(tokens)
         starts = (f"{' '.join(tokenize(x))} " for x in self.use.locale.words.asking_now)
         is_asked = not candidate.is_derived and text.startswith(tuple(starts))
         return is_asked and self._waits(candidate.filled.tokens)
 
     def _joined_parts(self, answer: Answer, entities: EntityNames | None) -> tuple[bool, bool]:
-        """Tell whether a text, and whether a name that no list has, may hold another command."""
+        """Return whether a text, and whether a name that no list has, may hold another command."""
         form, words = self.target.language.form(answer.program), self.use.locale.words
         tokens = form.tokens
         texts = (x for x in form.literals if x.is_text and not tokens[x.end - 1].startswith("^^"))
@@ -722,7 +722,7 @@ class Parser:
         return any(is_joined(text, words) for text in inner_texts), not all(names)
 
     def _are_sure(self, answers: Sequence[Answer], entities: EntityNames | None) -> bool:
-        """Tell whether templates say programs, and lists their names as far as there are any."""
+        """Return whether templates derive all programs, and existing lists have their names."""
         return all(
             answer.by == DERIVED
             and all(listed is not False for _, listed, _ in self._names_in(answer, entities))
@@ -730,7 +730,7 @@ class Parser:
         )
 
     def _names_several(self, answer: Answer | None, entities: EntityNames | None) -> bool:
-        """Tell whether a name that no list has begins with one that a list has."""
+        """Return whether a name that no list has begins with one that a list has."""
         if answer is None or entities is None:
             return False
         words = self.use.locale.words
@@ -754,7 +754,7 @@ class Parser:
                 yield (kind, name), listed, bool(listed) or not is_joined(name, words)
 
     def _join_answers(self, answers: Sequence[Answer], commands: Commands) -> Answer | None:
-        """Return one answer that does what several do, in their order; None if it is too unsure.
+        """Return one answer that combines several in their order; None if it is too unsure.
 
         Commands wait all or none: of "when it rains close the window and call me" both do.
         """
@@ -837,7 +837,7 @@ class Parser:
         One that was to be confirmed is returned to a "yes".
 
         Args:
-            alone: what the sentence is by itself.
+            alone: the reply to the sentence by itself.
         """
         language, library = self.target.language, self.target.library
         if context.refused == CONFIRM and context.answers:
@@ -880,7 +880,7 @@ class Parser:
     def _refusal(
         self, ranked: "Sequence[_Candidate]", tokens: Sequence[str], names: EntityNames | None
     ) -> str | None:
-        """Return the code of REFUSALS for what stands first; None if it may be acted on."""
+        """Return the code of REFUSALS for the first program; None if it may be executed."""
         if not tokens:
             return EMPTY
         if len(tokens) > LONGEST:
@@ -927,7 +927,7 @@ class Parser:
     def _denied_words(self, candidate: "_Candidate", names: EntityNames | None) -> tuple[str, ...]:
         """Return the negations of the sentence for which a program does not stand.
 
-        What was taken for a name is one only if a list has it so.
+        Words that were taken for a name are one only if a list has it so.
         """
         if candidate.is_derived:  # templates stand for all of its words
             return ()
@@ -953,7 +953,7 @@ class Parser:
     def _unused_values(self, candidate: "_Candidate", names: EntityNames | None) -> tuple[str, ...]:
         """Return the values and names of the sentence that a program has no place for.
 
-        What may be a value is one unless the program means its words (`Evidence.means`).
+        Words that may be a value are one unless the program means them (`Evidence.means`).
         """
         if candidate.is_derived:
             return ()
@@ -987,7 +987,7 @@ class Parser:
         return tuple(dict.fromkeys(unused))
 
     def _takes(self, type_: str, functions: Iterable[str]) -> bool:
-        """Tell whether a function of these has a place for values of a type."""
+        """Return whether a function of these has a place for values of a type."""
         library = self.target.library
         signatures = (library.signature(name) for name in functions) if library else ()
         parameters = chain.from_iterable(x.parameters for x in signatures if x is not None)
@@ -1006,7 +1006,7 @@ class Parser:
 
         Args:
             sentence: as it was typed, and so texts are; None for texts in tokens.
-            keep: whether what cannot be filled stays, as it was written.
+            keep: whether programs that cannot be filled stay, as they were written.
         """
         candidates: dict[str, _Candidate] = {}
         read = _values_of(readings)
@@ -1103,12 +1103,12 @@ class Parser:
         return [first, *rest]
 
     def _is_lacking(self, candidate: "_Candidate") -> bool:
-        """Tell whether a program is refused for a value or a negation that it leaves out."""
+        """Return whether a program is refused for a value or a negation that it leaves out."""
         names = self._names
         return bool(self._unused_values(candidate, names) or self._denied_words(candidate, names))
 
     def _is_answer(self, candidate: "_Candidate") -> bool:
-        """Tell whether a program of the network may be acted on by itself."""
+        """Return whether a program of the network may be acted on by itself."""
         is_sure = candidate.confidence >= self.use.threshold and not candidate.leaves_out
         return is_sure and not self._is_lacking(candidate)
 
@@ -1117,8 +1117,8 @@ class Parser:
     ) -> "list[_Candidate]":
         """Return the programs of the network, the first with the values of an unlikely derivation.
 
-        All that templates derive has texts full of other functions' words: one of the network's
-        first program says where its texts end, and any other that all may be a text.
+        If all derivations have texts full of other functions' words, one like the network's first
+        program shows where its texts end, and any other shows that all may be a text.
         """
         meant = [candidate for candidate in learned if not candidate.is_refusal]
         if not derived or not meant or not meant[0].is_doubtful:
@@ -1168,22 +1168,22 @@ class Parser:
         return sorted(candidates, key=lambda x: -x.score)
 
     def _shape_of(self, filled: Filled) -> str:
-        """Return what programs have in common that differ in their values alone."""
+        """Return the common shape of programs that differ in their values alone."""
         comparison = self.target.language.comparison()
         assert comparison is not None
         return comparison.view(filled.program, self.target.library).shape
 
     def _gives_enough(self, program: str) -> bool:
-        """Tell whether each function of a program has the inputs that some row gives it."""
+        """Return whether each function of a program has the inputs that some row gives it."""
         return program == OUT_OF_SCOPE or all(
             self._evidence.gives(function, inputs)
             for function, inputs in self.target.language.form(program).inputs
         )
 
     def _is_usual_call(self, candidate: "_Candidate") -> bool:
-        """Tell whether rows call each function of a learned program with such inputs, and asked so.
+        """Return whether rows call each function of a learned program with such inputs and wording.
 
-        "Add an hour to the 5 minutes timer" adds no hour and five minutes, where rows say either;
+        "Add an hour to the 5 minutes timer" adds no hour and five minutes, where rows have either;
         "are the lights off" does not turn them off.
         """
         sentence = candidate.reading.tokens
@@ -1302,13 +1302,13 @@ def _likeliest(derived: "Sequence[_Candidate]") -> "list[_Candidate]":
 
 
 def _settles(derived: "Sequence[_Candidate]") -> bool:
-    """Tell whether templates derive one program before all others, and guess nothing of it."""
+    """Return whether templates derive one program before all others, and guess nothing of it."""
     best = _likeliest(derived)
     return len(best) == 1 and best[0].score >= -_SETTLED
 
 
 def _is_in_two(program: str) -> bool:
-    """Tell whether a value that was said once is in a text and by itself, or in one call twice.
+    """Return whether a value given once is in a text and by itself, or in one call twice.
 
     >>> _is_in_two('timer( minutes= NUMBER_0 say= " lights on in NUMBER_0 " )')
     True
@@ -1359,7 +1359,7 @@ def open_network(
     """Return the network of a folder and its vocabulary: without torch, where that is possible.
 
     Raises:
-        GenieError: M001, a file is missing or is not what it should be; N008, no such device.
+        GenieError: M001, a file is missing or broken; N008, no such device.
     """
     if device == "cpu" and (network := open_arrays(folder)) is not None:
         return network
@@ -1375,7 +1375,7 @@ def open_network(
 
 @dataclass(slots=True)
 class _Candidate:
-    """A filled program, what it was decoded as and from which reading, and its score in nats.
+    """A filled program, its decoded form and the reading behind it, and its score in nats.
 
     `outline` is the score without the words inside of texts (`Decoded`); `other_values` are those
     of the likeliest reading, and moments of any.
@@ -1396,7 +1396,7 @@ class _Candidate:
 
     @property
     def rank(self) -> float:
-        """Return by what programs of one sentence are ordered."""
+        """Return the key by which programs of one sentence are ordered."""
         return self.score + self.support.weight
 
     @property
@@ -1413,24 +1413,24 @@ class _Candidate:
 
     @property
     def leaves_out(self) -> bool:
-        """Return whether the sentence has words, or tells parts, that it has not."""
+        """Return whether the sentence has words, or indicates parts, that the program lacks."""
         return bool(self.words or self.support.lost) or self.support.left_out > 0
 
     @property
     def is_said(self) -> bool:
-        """Return whether some of its words are said with its functions, and none is lost."""
+        """Return whether rows have some of its words with its functions, and none is lost."""
         return self.is_derived or (self.support.explained > 0 and not self.support.lost)
 
     @property
     def is_refusal(self) -> bool:
-        """Return whether it says that nothing is meant."""
+        """Return whether it is the program of sentences out of scope."""
         return self.decoded == OUT_OF_SCOPE
 
 
 def open_parser(
     folder: Path, *, beam: int | None = None, is_constrained: bool | None = None
 ) -> Parser:
-    """Return the parser of a folder, on one thread; None leaves what the folder says."""
+    """Return the parser of a folder, on one thread; None keeps the folder's setting."""
     return Parser.from_pretrained(folder, threads=1, beam=beam, is_constrained=is_constrained)
 
 

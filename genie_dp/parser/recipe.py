@@ -120,7 +120,7 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
 
     Without a start it is the shipped base, where the network is the default one and the sentences
     are English; without a budget it is 600 steps from there, and 3,000 from elsewhere. With a
-    parser as its start, what makes the network is that of the start.
+    parser as its start, the settings that make the network are those of the start.
 
     Args:
         recipe: a file in YAML; None for none.
@@ -128,7 +128,7 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
         given: settings by name.
 
     Raises:
-        GenieError: N001 or N002, all that is wrong with them.
+        GenieError: N001 or N002, all mistakes in them.
     """
     merged = {"inputs": (), **(read_recipe(recipe) if recipe else {})}
     if any(name in given for name in _BUDGETS):

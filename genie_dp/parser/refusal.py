@@ -3,7 +3,7 @@
 They are everyday sentences of the language (`Words.everyday`), real sentences of shipped skills
 whose functions the library lacks, and damaged sentences of its own rows: without their content
 words, or as commands that are not given ("don't ..", "should i .."). None is a sentence that the
-skills can do by their own words: those of rows, of templates, and of what functions are called.
+skills can do by their own words: those of rows, of templates, and of names of functions.
 """
 
 import re
@@ -62,7 +62,7 @@ def everyday_sentences(words: Words) -> tuple[tuple[str, ...], ...]:
 def _neighbours(language: Language, known: Container[str], words: Words) -> Iterator[str]:
     """Yield the real sentences of shipped skills none of whose functions the library has.
 
-    People said them in the language of which there is a grammar.
+    They are sentences of people, in the language of the sentences if it has a grammar.
     """
     if not (language.has_skills and words.has_grammar):
         return
@@ -75,11 +75,11 @@ def _neighbours(language: Language, known: Container[str], words: Words) -> Iter
 
 @dataclass(slots=True)
 class Lexicon:
-    """With which functions words are said, outside of values.
+    """Words of rows, outside of values, with the functions of these rows.
 
     Attributes:
         words: those of the language of the sentences.
-        functions: of each word, the functions of rows that say it, with how many rows do.
+        functions: of each word, the functions of the rows that contain it, with the number of rows.
         simple: rows of one function.
     """
 
@@ -106,7 +106,7 @@ class Lexicon:
             self.simple.append(pair)
 
     def fits(self, words: Sequence[str]) -> float:
-        """Return the largest share of words that are said with one function; 0 of no words."""
+        """Return the largest share of words that rows of one function contain; 0 of no words."""
         counts = Counter(function for word in words for function in self.functions.get(word, ()))
         return max(counts.values(), default=0) / max(1, len(words))
 
@@ -169,7 +169,7 @@ class SkillWords:
         return own
 
     def say(self, sentence: str, tokens: Sequence[str]) -> bool:
-        """Tell whether templates derive a sentence, or it has all words of a function's name.
+        """Return whether templates derive a sentence, or it has all words of a function's name.
 
         Args:
             tokens: the same with placeholders for numbers, dates and the like.
@@ -204,7 +204,7 @@ class SkillWords:
         function: Signature,
         name: Sequence[str],
     ) -> bool:
-        """Tell whether a sentence has a function's name, and what follows may be an input of it."""
+        """Return whether a sentence has a function's name, and the rest may be an input of it."""
         if not all(any(_is_alike(word, x) for x in content) for word in name):
             return False
         ends = [n for n, word in enumerate(tokens) if any(_is_alike(word, x) for x in name)]
@@ -221,7 +221,7 @@ class SkillWords:
         return rest[0] > ends[-1] and any(self._takes(p.type, input_words) for p in function.inputs)
 
     def _takes(self, type_: Type, said: tuple[str, ...]) -> bool:
-        """Tell whether words may be a text, or a name, for an input."""
+        """Return whether words may be a text, or a name, for an input."""
         stem = slot_stem(type_)
         if stem is None or not self.values.is_open(stem):
             return False
@@ -229,7 +229,7 @@ class SkillWords:
         return value is not None and self._is_one(f"{stem}_0", value.value)
 
     def _is_one(self, token: str, value: SaidValue) -> bool:
-        """Tell whether a value is one of its kind: a name that no list has shares their words.
+        """Return whether a value is one of its kind: a name that no list has shares their words.
 
         "The laundry" may be a task beside "do the laundry"; "the kettle" is none of the lights.
         """
@@ -252,7 +252,7 @@ _PLURALS = ("", "s", "es", "e", "n", "en")
 
 
 def _is_alike(one: str, other: str) -> bool:
-    """Tell whether words are the same but for an ending of the plural.
+    """Return whether words are the same but for an ending of the plural.
 
     >>> _is_alike("synonym", "synonyms"), _is_alike("dishes", "dish")
     (True, True)
@@ -272,7 +272,7 @@ def add_refused(
     A part of the everyday sentences and of the neighbours' is held out, by pattern.
 
     Args:
-        templates: those that the rows were made of; what they derive is not refused.
+        templates: those that the rows were made of; sentences that they derive are not refused.
         jobs: processes that derive.
     """
     language = maker.target.language
@@ -285,7 +285,7 @@ def add_refused(
     patterns = [*everyday_sentences(words), *neighbours]
 
     def refuse(numbers: Iterable[int]) -> Iterator[list[str]]:
-        """Yield what is to be refused of the sentences of each pattern."""
+        """Yield the sentences of each pattern that are to be refused."""
         for number in numbers:
             read = [(x, maker.read_tokens(x)) for x in patterns[number]]
             yield [

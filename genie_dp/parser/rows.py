@@ -286,7 +286,7 @@ _OFTEN = 3
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What programs are written in.
+    """The language of programs, and the library that they use.
 
     Attributes:
         language: for programs as rows have them.
@@ -300,7 +300,7 @@ class Target:
 
     @property
     def reads_values(self) -> bool:
-        """Return whether programs hold what readers find in sentences."""
+        """Return whether programs hold values that readers find in sentences."""
         return self.language.values.reads_values(self.library)
 
     @property
@@ -355,9 +355,9 @@ class Reading:
     """How sentences are read.
 
     Attributes:
-        phrases: what the skills say with words that are values elsewhere.
+        phrases: of the skills, with words that are values elsewhere.
         fixed: constants that templates put into programs, in token form.
-        glued: what words have beside values.
+        glued: parts of words that stand beside values.
     """
 
     phrases: Phrases = NO_PHRASES
@@ -379,7 +379,7 @@ class LearnedRow:
 
 @dataclass(slots=True)
 class Weighed:
-    """What the weights of rows come to."""
+    """Statistics of the weights of rows."""
 
     low: float = math.inf
     high: float = 0.0
@@ -394,7 +394,7 @@ class Weighed:
 
     @property
     def effective(self) -> float:
-        """Return how many rows of one weight tell as much (Kish, 1965)."""
+        """Return the effective number of rows (Kish, 1965)."""
         return self.total**2 / self.squares if self.squares else 0.0
 
 
@@ -405,7 +405,7 @@ class Rows:
     Attributes:
         parts: the rows of each input, in order.
         held_out: sentences with their programs, kept for validation and calibration.
-        texts: constants that programs hold though no sentence says them; of S-expressions, the
+        texts: constants that programs hold though no sentence mentions them; of S-expressions, the
             programs.
         counts: rows by source.
         left: rows left out, by reason.
@@ -452,7 +452,7 @@ def language_of(inputs: Sequence[InputFile], given: str | None) -> str:
 
 
 def rows_in(path: str, language: str) -> Iterator[Example]:
-    """Yield the rows of a file; TSV does not say of which language its programs are: of this."""
+    """Yield the rows of a file; TSV does not have the language of its programs: it is this one."""
     rows = read_rows(path)
     return (replace(row, language=language) for row in rows) if format_of(path) == "tsv" else rows
 
@@ -468,7 +468,7 @@ def _read_input(input_file: InputFile, language: str = DEFAULT_LANGUAGE) -> Iter
 def learn_reading(config: ParserConfig, target: Target) -> Reading:
     """Return phrases and constants of the templates, from a sample of the rows.
 
-    What is glued to values is learned from all of them.
+    The parts of words that are glued to values are learned from all of them.
     """
     if not target.reads_values or not config.prepare:
         return Reading()
@@ -484,7 +484,7 @@ def learn_reading(config: ParserConfig, target: Target) -> Reading:
 def _sample(config: ParserConfig, language: Language) -> tuple[list[Example], Glued]:
     """Return rows of all inputs, each as likely as another (reservoir sampling).
 
-    Beside them stands what all rows glue to values.
+    Beside them stand the parts of words that all rows glue to values.
     They are the same for every seed: parsers that read otherwise could not answer together.
     """
     rng = stream(0, "phrases")
@@ -508,7 +508,7 @@ def _sample(config: ParserConfig, language: Language) -> tuple[list[Example], Gl
 
 
 def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
-    """Return the constants of programs that their sentences often do not say."""
+    """Return the constants of programs that their sentences often do not mention."""
     counts: Counter[object] = Counter()
     texts: dict[object, str] = {}
     for row in rows:
@@ -553,11 +553,11 @@ def read_all(
     Args:
         jobs: processes that prepare them; the result does not depend on it.
         hold_out: whether some families are kept for calibration.
-        prior: multiplies the weights of rows by what it says of their functions.
-        tell: is told now and then how many rows were read.
+        prior: multiplies the weights of rows by its weights of their functions.
+        tell: receives the number of rows that were read, now and then.
 
     Raises:
-        GenieError: N004, an input gave no rows; or what is wrong with a file.
+        GenieError: N004, an input gave no rows; or the mistakes in a file.
     """
     rows = Rows(held_out=HeldOut(config.validation_rows), weighed=Weighed() if prior else None)
     share = config.held_out if hold_out else 0.0
@@ -716,9 +716,9 @@ class RowMaker:
         return program, all(name in self.known or name.endswith(".*") for name in names)
 
     def _form_of(self, program: str) -> tuple[str, tuple[str, tuple[str, ...]]]:
-        """Return the canonical form of a program, what is wrong with it, and its functions.
+        """Return the canonical form of a program, the mistake in it, and its functions.
 
-        "" if nothing is wrong; functions only of languages with skills.
+        The mistake is "" if there is none; functions only of languages with skills.
         """
         language, library = self.target.language, self.target.library
         try:

@@ -80,7 +80,7 @@ class TrainResult(Result):
         accuracy: share of the validation rows that are right; None where there are none.
         is_real: whether these rows are those of a file, else they were held out.
         seconds_in_all: with reading, calibration and writing.
-        notes: what else to tell; the command tells it before training begins.
+        notes: further messages; the command prints them before training begins.
     """
 
     output: str
@@ -93,7 +93,7 @@ class TrainResult(Result):
     notes: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person: of several processes that train together, the first."""
+        """Yield the lines to print: of several processes that train together, the first prints."""
         if rank() > 0:
             return
         right = "no rows to validate with"
@@ -110,7 +110,7 @@ class TrainResult(Result):
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What one run of training is asked for.
+    """The settings and inputs of one training run.
 
     Attributes:
         skills: files of the library, which are copied to the parser.
@@ -233,7 +233,7 @@ def _read(stage: Train, config: ParserConfig, output: Output, screen: "_Screen")
 
 
 def _shipped_templates(config: ParserConfig, library: Library, screen: "_Screen") -> Inputs | None:
-    """Return the shipped templates for a library; None where they say nothing of it."""
+    """Return the shipped templates for a library; None if they do not cover it."""
     if not get_language(library.language).has_skills:
         return None
     if locale(config).language != DEFAULT:
@@ -261,12 +261,12 @@ def _ledgers(paths: Sequence[str], start: Start | None, screen: "_Screen") -> di
 
 
 def rank() -> int:
-    """Return which of the processes that train together this is, from 0, as torchrun says it."""
+    """Return the rank of this process among those that train together, as torchrun sets it."""
     return int(os.environ.get("RANK", "0"))
 
 
 def _world() -> int:
-    """Return how many processes train together, as torchrun says it."""
+    """Return the number of processes that train together, as torchrun sets it."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
@@ -294,7 +294,7 @@ def _nothing_left(job: _Run) -> Iterator[None]:
 
 
 class _Screen:
-    """What a person sees while a parser is trained: notes, and how far it is.
+    """The display of a training run: notes, and its progress.
 
     A terminal has one line, written over; elsewhere there is a line now and then.
     """
@@ -350,7 +350,7 @@ class _Screen:
 
 
 def in_minutes(seconds: float) -> str:
-    """Return a time as people say it beforehand.
+    """Return an estimate of time in words.
 
     >>> in_minutes(8), in_minutes(50), in_minutes(100)
     ('some seconds', 'about a minute', 'about 2 minutes')
@@ -404,7 +404,7 @@ def _derive(job: _Run, reading: Reading, jobs: int, rows: Sequence[Example]) -> 
 
 
 def _template_parser(job: _Run, reading: Reading) -> Parser:
-    """Return what answers by the templates of a run alone, as its parser will first."""
+    """Return a parser of a run's templates alone, which its parser will ask first."""
     use, derivations = Use(locale=locale(job.config)), None
     if job.templates is not None and job.target.reads_values:
         library = job.templates.library
@@ -427,7 +427,7 @@ _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 
 
 def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
-    """Return the prepared rows, how they were read and what they say, as kept or anew.
+    """Return the prepared rows, their reading and their evidence, from the cache or anew.
 
     Rows with a private one among them, or with a ledger, are never kept: the cache is no place for
     them.
@@ -549,7 +549,7 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
 def _facts(
     job: _Run, material: "Material", reading: Reading, trained: "Trained", skills: str
 ) -> dict[str, Any]:
-    """Return what config.json says of the parser; `Parser.from_pretrained` reads it."""
+    """Return the facts about the parser for config.json; `Parser.from_pretrained` reads them."""
     config, place = job.config, locale(job.config)
     return {
         "version": __version__,

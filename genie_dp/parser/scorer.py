@@ -1,4 +1,4 @@
-"""How likely a parser finds programs: what audits of private models ask of it."""
+"""The likelihood of programs under a parser, for audits of private models."""
 
 import math
 from collections.abc import Sequence

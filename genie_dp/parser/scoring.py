@@ -25,7 +25,7 @@ _FIRM, _FIRMER = 10.0, 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What came of it.
+    """The result of a validation.
 
     Attributes:
         rows: sentences.
@@ -72,7 +72,7 @@ def score(decoder: Decoder, rows: Sequence[Checked], evidence: Evidence | None =
     """Return how many of the first programs are right: equal in canonical form.
 
     A row to refuse is right if refusal is likelier than any program; its signals are of the first
-    program, which would have been said instead.
+    program, which would otherwise have been the answer.
 
     Args:
         evidence: for the signals; None where none are needed.
@@ -118,9 +118,9 @@ def _rank(
 
 
 def derived_confidence(rows: Iterable[Checked]) -> float:
-    """Return how sure a program is that templates derive, where they guess nothing of it.
+    """Return the confidence of a program that templates derive without guessing.
 
-    Rows that stand for people may lower what is usual.
+    Rows that stand for people may lower the default.
     """
     outcomes = [row.derived for row in rows if row.derived is not None]
     usual = DERIVATION_CONFIDENCE
@@ -133,8 +133,8 @@ def calibrate(
     """Return the calibration of a score, and its expected calibration error.
 
     Args:
-        refusals: of sentences to refuse, which count as wrong whatever is said.
-        is_real: whether the rows are people's: from others less is learned of the signals.
+        refusals: of sentences to refuse, which count as wrong whatever the answer is.
+        is_real: whether the rows are people's: others change the weights of signals less.
     """
     signals = [*measurement.signals, *(refusals.signals if refusals else ())]
     right = [*measurement.hits, *(refusals.hits if refusals else ())]

@@ -54,7 +54,7 @@ _WORTH_SAYING = 0.05  # confidence
 
 
 class English:
-    """Says programs, and what is nearest to a sentence, in the words of templates."""
+    """Expresses programs, and the nearest template to a sentence, in the words of templates."""
 
     def __init__(self, templates: LazyTemplates, library: Library, locale: Locale = LOCALE):
         self.templates, self.library, self.locale = templates, library, locale
@@ -63,7 +63,7 @@ class English:
 
     @property
     def sentences(self) -> SpokenSentences:
-        """Return what reads sentences by the templates, indexed when it is first asked for."""
+        """Return the reader of sentences by the templates, indexed when it is first used."""
         if self._sentences is None:
             language = get_language(self.library.language)
             values = SaidValues(language, self.library, now=datetime.now(), locale=self.locale)
@@ -72,9 +72,9 @@ class English:
         return self._sentences
 
     def nearest(self, sentence: str) -> str:
-        """Return the template that says most of a sentence that is refused, and what is missing.
+        """Return the template with most words of a refused sentence, and its missing words.
 
-        "" where no template says anything of it.
+        "" if no template has any of them.
         """
         sentences = self.sentences
         values = sentences.reader
@@ -105,7 +105,7 @@ class English:
         return f"{quoted}{lacks}" + (f"; the template has no {rest}" if rest else "")
 
     def confirm(self, program: str) -> str:
-        """Return what an assistant says that it is about to do (`Describer.confirm`)."""
+        """Return an assistant's announcement of a program (`Describer.confirm`)."""
         functions = frozenset(get_language(self.library.language).form(program).functions)
         describer = self._describer
         if describer is None:  # most sessions say one program
@@ -118,12 +118,12 @@ class English:
 
 @dataclass(frozen=True, slots=True)
 class ParseSession:
-    """A parser with what is shown beside its programs.
+    """A parser, with English, data and names for its programs.
 
     Attributes:
         count: programs of each sentence, at most.
-        english: says programs in English; None where nothing does.
-        tables: rows that queries answer; None where nothing is to be run.
+        english: describes programs in English; None for no descriptions.
+        tables: rows that queries answer; None if programs are not to be run.
         names: kind of entity -> names that belong to who asks.
     """
 
@@ -145,8 +145,8 @@ class ParseSession:
         """Read the parser of a folder, on one thread: it is as fast.
 
         Args:
-            load_inputs: reads the templates that say programs; None for those of the parser, or the
-                shipped ones.
+            load_inputs: reads the templates that describe programs; None for those of the parser,
+                or the shipped ones.
 
         Raises:
             GenieError: no such device (N008), no parser (N010, N011).
@@ -177,7 +177,7 @@ class ParseSession:
 
     @classmethod
     def from_templates(cls, config: ParseConfig, inputs: Inputs, *, locale: str = DEFAULT) -> Self:
-        """Return what answers without training: by templates, and by the base (`Parser.of`).
+        """Return a session without training: templates and the base answer (`Parser.of`).
 
         Raises:
             GenieError: R060, no such language of sentences.
@@ -216,7 +216,7 @@ class ParseSession:
     def parse_lines(
         self, lines: Sequence[tuple[int, str]], file: str, problems: list[Problem]
     ) -> list[Reply]:
-        """Return the replies to numbered lines; add what is wrong with those that have none."""
+        """Return the replies to numbered lines; add the problems of those that have none."""
         try:
             return self.parse([line for _, line in lines])
         except GenieError as error:
@@ -238,10 +238,10 @@ class ParseSession:
         return json.dumps(fields, ensure_ascii=False)
 
     def as_form(self, reply: Reply, form: str) -> tuple[str, str]:
-        """Return the first program in one of FORMS as a line, and what is to be said of it.
+        """Return the first program in one of FORMS as a line, and the message to it.
 
-        Of a program that is not to be acted on, or that the form cannot say, the line is "null", or
-        empty where the form is text.
+        Of a program that is not to be acted on, or that the form cannot express, the line is
+        "null", or empty where the form is text.
         """
         outcome = in_form(reply, form)
         if form in TEXT_FORMS:
@@ -289,7 +289,7 @@ class ParseSession:
 
 
 def open_tables(path: Path, library: Library) -> Tables | Database:
-    """Return what queries answer: JSON rows by function, else the data that skills were made of.
+    """Return the data for queries: JSON rows by function, else the data that skills were made of.
 
     Raises:
         GenieError: of JSON (N040, N041); no such data (R090), or not that of the skills (N043),
@@ -306,7 +306,7 @@ def open_tables(path: Path, library: Library) -> Tables | Database:
 
 
 def _is_data(path: Path) -> bool:
-    """Tell whether JSON holds rows by other names than those of functions."""
+    """Return whether the rows of a JSON file have other names than those of functions."""
     try:
         document = json.loads(read_text(path))
     except (ValueError, RecursionError):
@@ -334,11 +334,11 @@ def read_names(path: Path) -> Mapping[str, Sequence[str]]:
 
 @dataclass(frozen=True, slots=True)
 class ParseResult(Result):
-    """What came of the lines of a file.
+    """Counts and problems of the lines of a file.
 
     Attributes:
         known: replies that are not "I do not know".
-        problems: what is wrong with lines that no reader takes.
+        problems: those of lines that no reader takes.
     """
 
     sentences: int
@@ -346,7 +346,7 @@ class ParseResult(Result):
     problems: tuple[Problem, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the lines to print."""
         yield f"{self.sentences:,} sentences, {self.known:,} known"
 
 

@@ -1,7 +1,7 @@
 """Several commands in one sentence: "turn off the lights and lock the door".
 
-A sentence that is not understood as a whole is cut where words join its parts. What the parts share
-is said once: "turn off the lights and the tv", "the kitchen and bedroom lights".
+A sentence that is not understood as a whole is cut where words join its parts. Words that the
+parts share stand once: "turn off the lights and the tv", "the kitchen and bedroom lights".
 """
 
 import re
@@ -21,7 +21,7 @@ class Commands(NamedTuple):
 
     Attributes:
         texts: one for each, in the order of the sentence.
-        is_whole: whether they are the sentence as it was typed; else words were said for several.
+        is_whole: whether they are the sentence as it was typed; else they share words.
         is_alike: whether only names are different: one function does all of them.
         is_of_all: whether these names stand for one word of the sentence: "both doors".
     """
@@ -89,7 +89,7 @@ def _things(noun: str, kind: str, names: Sequence[str]) -> list[str]:
 
 
 def _is_plural_of(noun: str, word: str) -> bool:
-    """Tell whether a noun is a word with an ending of at most two letters: "lights", "lampen"."""
+    """Return whether a noun is a word with an ending of at most two letters: "lights", "lampen"."""
     noun, word = noun.casefold(), word.casefold()
     return noun.startswith(word) and len(word) > 2 and len(noun) - len(word) <= 2
 
@@ -123,7 +123,7 @@ def _ways(sentence: str, words: Words) -> Iterator[Commands]:
 
 
 def _with_shared(before: list[str], after: list[str]) -> Iterator[Commands]:
-    """Yield two commands of which each has the words that were said once for both."""
+    """Yield two commands each of which has the words that they share."""
     for first in range(1, min(_MOST_SHARED, len(before)) + 1):
         begin, last_words = before[:-first], before[-first:]
         for last in range(1, min(_MOST_SHARED, len(after)) + 1):
@@ -136,7 +136,7 @@ def _with_shared(before: list[str], after: list[str]) -> Iterator[Commands]:
 
 @lru_cache(maxsize=8)
 def _joints(words: Words) -> re.Pattern[str]:
-    """Return the pattern of what stands between two commands."""
+    """Return the pattern of the words and signs between two commands."""
     ways = sorted(words.joining, key=len, reverse=True)
     joining = "|".join(r"\s+".join(map(re.escape, way.split())) for way in ways) or r"(?!)"
     joint = rf"[\s,]*(?<!\w)(?:{joining})(?!\w)[\s,]*"
@@ -144,7 +144,7 @@ def _joints(words: Words) -> re.Pattern[str]:
 
 
 def is_joined(text: str, words: Words) -> bool:
-    """Tell whether what was taken for one command, or one name, may be two.
+    """Return whether a text that was taken for one command, or one name, may be two.
 
     >>> from genie_dp.locale import words_of
     >>> is_joined("kitchen and bedroom", words_of("en")), is_joined("and", words_of("en"))

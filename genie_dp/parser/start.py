@@ -1,4 +1,4 @@
-"""The parser that training goes on from: what its network, its words and its guarantee pass on."""
+"""The parser that training goes on from: the network, words and guarantee that it passes on."""
 
 import hashlib
 import json
@@ -29,8 +29,8 @@ class Start:
 
     Attributes:
         folder: where it lies.
-        facts: what config.json says of it.
-        manifest: what it was made of.
+        facts: those of config.json.
+        manifest: its inputs, settings and guarantee.
         digest: SHA-256 of its network and words.
     """
 
@@ -80,11 +80,11 @@ class Start:
         return tuple(sorted({*self.facts["begins"], *own}))
 
     def evidence_beside(self, own: Evidence) -> Evidence:
-        """Return with which functions its rows say their words, and these."""
+        """Return the evidence of its rows and of these."""
         return files.read_evidence(self.folder, own.words).join(own)
 
     def reading_beside(self, own: Reading) -> Reading:
-        """Return how it reads sentences, with what was learned since."""
+        """Return its reading of sentences, with the phrases learned since."""
         before = files.read_reader(self.folder)
         return replace(
             own,
@@ -97,7 +97,7 @@ class Start:
         """Return its network and words.
 
         Raises:
-            GenieError: M001, a file is missing or is not what it should be.
+            GenieError: M001, a file is missing or broken.
         """
         from genie_dp.models.saved import load_model
 
@@ -153,12 +153,12 @@ def read_start(config: ParserConfig, folder: Path, language: str) -> Start:
 def guarantee_of_both(start: Start | None, rows: Spent | None, named: Spent | None) -> Spent | None:
     """Return the guarantee of a parser: of the rows that it learns, and of its start's.
 
-    Two guarantees do not add up by themselves: what covers both is what their ledger states.
+    Two guarantees do not add up by themselves: their ledger states the guarantee of both.
 
     Args:
         start: the parser that is gone on from.
-        rows: what is known of the rows.
-        named: what the user says; it is to cover both.
+        rows: the guarantee of the rows, if known.
+        named: the guarantee that the user states; it is to cover both.
 
     Raises:
         GenieError: N006, the two differ and none that covers both is named.

@@ -1,4 +1,4 @@
-"""One training run: from prepared rows to a network, its calibration and what was measured."""
+"""One training run: from prepared rows to a network, its calibration and its figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -113,13 +113,13 @@ _SHORT = 60
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a run learns from.
+    """The data of a training run.
 
     Attributes:
-        target: what programs are written in.
+        target: the language and library of programs.
         rows: prepared rows.
         validation: rows that are not learned from.
-        evidence: with which functions the rows say their words.
+        evidence: the words of the rows, by function.
         refusals: sentences to refuse that are not learned from.
         texts: constants of programs, for the grammar.
         begins: tokens that programs begin with.
@@ -138,13 +138,13 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a run gives.
+    """The results of a training run.
 
     Attributes:
         saved: the network; its facts are still to be given.
         calibration: of its confidence.
         longest: tokens after which a program is brought to an end.
-        figures: what was measured, by name.
+        figures: measurements, by name.
     """
 
     saved: SavedModel
@@ -168,7 +168,7 @@ def train(
         work: where checkpoints and metrics.jsonl are kept.
         device: where the network lives.
         group: this process among several.
-        listen: is told what happens, beside metrics.jsonl.
+        listen: receives the events of the run, beside metrics.jsonl.
     """
     network = network_of(config, material)
     model, vocabulary = network.model, network.vocabulary

@@ -49,7 +49,8 @@ def validation_rows(
     A row in which no reading agrees with the program stays, and counts as wrong.
 
     Args:
-        derive: tells of rows of the file whether templates answer each rightly; None if not at all.
+        derive: returns for rows of the file whether templates answer each rightly; None if not at
+            all.
 
     Raises:
         GenieError: N005, the file has no rows.

@@ -185,7 +185,7 @@ class SpelledNumbers:
         return whole if whole is not None else self._joined(tokens[at], at)
 
     def _may_be_article(self, word: str, number: Number) -> bool:
-        """Tell whether a word is an article; in a language whose articles are not known, one is."""
+        """Return whether a word is an article; if a language has no list of articles, one is."""
         return word in self.words.articles or (not self.words.articles and number.value == 1)
 
     def _below(self, tokens: Sequence[str], at: int) -> Number | None:

@@ -1,4 +1,4 @@
-"""What parsers start with: word vectors, and a network that has read many libraries."""
+"""The shipped base of parsers: word vectors, and a network that has read many libraries."""
 
 from pathlib import Path
 

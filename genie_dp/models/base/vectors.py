@@ -1,7 +1,7 @@
 """Vectors of English words: "couch" is near to "sofa", "song" to "lyrics".
 
 Distilled from a sentence encoder by tools/word_vectors.py. Opposites are near to each other in it,
-as in every such table: what is on or off, more or less is told from words and rows alone.
+as in every such table: words and rows alone distinguish on from off, and more from less.
 """
 
 from collections.abc import Sequence

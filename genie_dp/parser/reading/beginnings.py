@@ -1,7 +1,7 @@
 """Where in a sentence a value may begin: most words begin none, which each sort need not find out.
 
 A word begins one by itself ("tomorrow", "5"), or only before certain others ("a" before "dozen").
-Signs and words that are not told here are taken to begin one.
+Signs and words that are not covered here are taken to begin one.
 """
 
 import re
@@ -53,7 +53,7 @@ _MARKS = frozenset((",", ".", "?", "!", ":", ";", "'", '"', "(", ")", "...", "/"
 
 
 def are_shipped(units: Units) -> bool:
-    """Tell whether no skill declares one of the units."""
+    """Return whether no skill declares one of the units."""
     return units.by_name.keys() <= SHIPPED.by_name.keys()
 
 
@@ -106,8 +106,8 @@ def tokens_without_values(text: str) -> tuple[str, ...] | None:
     """Return the tokens of a text in which no value begins that is taken at first; None of others.
 
     It looks at each word and the one before, in a tenth of the time that all sorts take; of half of
-    the sentences nothing else need be asked. What is only taken by those who ask for further
-    readings does not count: "here", and cities such as Nice. Units that skills declare are not
+    the sentences nothing else need be asked. Values that only readers of further readings take
+    do not count: "here", and cities such as Nice. Units that skills declare are not
     known here.
 
     >>> tokens_without_values("get me a song in the kitchen")

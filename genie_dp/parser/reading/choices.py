@@ -1,4 +1,4 @@
-"""What to take of the pieces of a text that may be values, and the readings that this gives."""
+"""The choice among the pieces of a text that may be values, and the readings that it gives."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -69,7 +69,7 @@ def by_context(candidates: Sequence[ValueCandidate], words: Sequence[str]) -> li
 def choices(
     candidates: Sequence[ValueCandidate], *, most: int
 ) -> Iterator[tuple[int, list[ValueCandidate]]]:
-    """Yield (doubt, what to take) of up to so many ways to read, the likeliest first."""
+    """Yield (doubt, candidates to take) of up to so many readings, the likeliest first."""
     first = take_longest([c for c in candidates if not c.is_weak])
     yield 0, first
     if most <= 1:
@@ -95,7 +95,7 @@ def choices(
 
 
 def _options(candidate: ValueCandidate, candidates: Sequence[ValueCandidate]) -> Options:
-    """Return what may be taken in place of a candidate, itself first."""
+    """Return the alternatives to a candidate, itself first."""
     inside = [
         c
         for c in candidates
@@ -118,12 +118,10 @@ def _options(candidate: ValueCandidate, candidates: Sequence[ValueCandidate]) ->
 
 
 class CandidateReader(ABC):
-    """A `Reader` that finds all that may be a value, and takes of it what is likeliest."""
+    """A `Reader` that finds all candidates of values, and takes the likeliest."""
 
     def __init__(self, phrases: Phrases, units: Units, locale: Locale) -> None:
-        """Keep what the skills say with words that are values elsewhere, the units to find, and
-        what texts leave unsaid.
-        """
+        """Keep the phrases of the skills, the units to find, and the defaults of the locale."""
         self.phrases, self.units, self.locale = phrases, units, locale
 
     @abstractmethod

@@ -101,7 +101,7 @@ def time_at(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
 
 
 def counts_people(s: TextTokens, at: int) -> bool:
-    """Tell whether a number is one of guests: "a table for two tomorrow"."""
+    """Return whether a number is one of guests: "a table for two tomorrow"."""
     return s.word(at - 1) == "for" and s.word(at - 2) in _FOR_PEOPLE
 
 
@@ -149,7 +149,7 @@ def _dotted_time(s: TextTokens, at: int, word: str) -> Time | None:
 
 
 def _half(s: TextTokens, at: int) -> tuple[str | None, int]:
-    """Return (half of the day, next place) of what follows an hour: "am", "pm" or "night"."""
+    """Return (half of the day, next place) of the words behind an hour: "am", "pm" or "night"."""
     word = s.word(at)
     if word in ("am", "pm"):
         return word, at + 1
@@ -303,7 +303,7 @@ def bare_time(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
 
 
 def is_after_bare(s: TextTokens, at: int) -> bool:
-    """Tell whether a number that ends before a token counts nothing that is named there."""
+    """Return whether a number that ends before a token counts no noun behind it."""
     return s.word(at) in _AFTER_BARE
 
 
@@ -415,7 +415,7 @@ def _day_of(candidate: ValueCandidate) -> date:
 
 
 def recurs(s: TextTokens, at: int) -> bool:
-    """Tell whether a day is one of "every monday and friday", "every first monday"."""
+    """Return whether a day is one of "every monday and friday", "every first monday"."""
     if s.word(at - 1) in _RECURS:
         return True
     if s.word(at) not in WEEKDAY_NUMBERS:
@@ -472,7 +472,7 @@ def _time_first(
 
 
 def _combine(s: TextTokens, day: Day, time: Time) -> tuple[date, Time]:
-    """Return the date and the time of "tonight at 8"; what comes after midnight is tomorrow's."""
+    """Return the date and the time of "tonight at 8"; a time after midnight is tomorrow's."""
     if not day.part:
         return day.day, time
     day_hour = s.locale.hour_of(day.part)
@@ -487,7 +487,7 @@ def _combine(s: TextTokens, day: Day, time: Time) -> tuple[date, Time]:
 def day_at(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | None:
     """Return the longest date that begins at a token, or None; "since" one, it is over.
 
-    What is since a week, or between two, begins with its first day.
+    A period since a week, or between two, begins with its first day.
 
     Raises:
         ValueError, OverflowError: there is no such day, as on february 30.
@@ -618,7 +618,7 @@ def _day_first(s: TextTokens, at: int, today: date) -> Day | None:
 
 
 def _is_between(s: TextTokens, at: int, end: int) -> bool:
-    """Tell whether a number begins "between the 3rd and the 5th", of nothing that is named."""
+    """Return whether a number begins "between the 3rd and the 5th", and counts no noun."""
     if s.word(at - 1) != "between" or s.word(end) != "and" or s.word(at + 1)[:1].isalpha():
         return False
     last = day_number(s, end + 1 + (s.word(end + 1) == "the"))
@@ -769,7 +769,7 @@ def moments(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[ValueCan
 
 
 def _later(now: datetime, seconds: float) -> datetime:
-    """Return what a clock on the wall shows so many seconds later.
+    """Return the time of a clock on the wall so many seconds later.
 
     If `now` has a time zone, a change to summer time between the two counts.
     """

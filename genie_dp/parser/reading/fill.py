@@ -33,7 +33,7 @@ _MOST_TOGETHER = 2  # sets of names that stand in a sentence side by side
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """An entity that was said by name.
+    """An entity that a sentence names.
 
     Attributes:
         kind: its type, such as "com.spotify:song".
@@ -163,7 +163,7 @@ class EntityNames:
         return replace(self, own=own, is_all=is_all, _lists=lists)
 
     def links(self, tokens: Sequence[str], values: Collection[int] = ()) -> list[NameLink]:
-        """Return what in a sentence may be a name, the longest first; a caller's own before others.
+        """Return the possible names in a sentence, the longest first; a caller's own before others.
 
         Names of lists are found without slips of spelling, a caller's with them.
 
@@ -269,7 +269,7 @@ class EntityNames:
         return self._of_all_lists[0]
 
     def find(self, kind: str, said: str) -> Name:
-        """Return what an entity's name stands for."""
+        """Return the entity that a name stands for."""
         listed = self._list(kind)
         if listed is None:
             return Name(kind, said, said, "unknown" if self.is_closed(kind) else "unlisted")
@@ -284,19 +284,19 @@ class EntityNames:
         return Name(kind, said, said, "unknown")
 
     def is_closed(self, kind: str) -> bool:
-        """Tell whether a kind has no names but those of the caller."""
+        """Return whether a kind has no names but those of the caller."""
         if not self.is_all or kind not in self.own:
             return False
         return not any(map(self.library.values, self._kinds_of_lists(kind)))
 
     def may_be(self, kind: str, said: str) -> bool:
-        """Tell whether words may be a name of a kind."""
+        """Return whether words may be a name of a kind."""
         if self.is_closed(kind):
             return self.find(kind, said).how != "unknown"
         return not self._is_of_another_kind(kind, said)
 
     def _is_of_another_kind(self, kind: str, said: str) -> bool:
-        """Tell whether words that no list has begin or end with the word of another kind.
+        """Return whether words that no list has begin or end with the word of another kind.
 
         Where the caller has a vacuum, no lawn mower is called "vacuum" or "vacuum upstairs". Words
         of other kinds of the same skill count at the end alone: a "floor lamp" may be a light.
@@ -322,12 +322,12 @@ class EntityNames:
         )
 
     def _is_related(self, kind: str, other: str) -> bool:
-        """Tell whether names of one kind may be names of another."""
+        """Return whether names of one kind may be names of another."""
         return other in self._kinds_of_lists(kind) or kind in self._kinds_of_lists(other)
 
     @cached_property
     def _kinds_by_words(self) -> Mapping[tuple[str, ...], Sequence[str]]:
-        """Return what kinds are called, in the plural, too, where its rules are known -> these."""
+        """Return words for kinds, in the plural, too, where its rules are known -> the kinds."""
         kinds: dict[tuple[str, ...], list[str]] = {}
         for kind in filter(has_names, self.library.entity_types):
             called = _words_of(kind)
@@ -361,7 +361,7 @@ class EntityNames:
         return names[0] if len(names) == 1 else None
 
     def is_listed(self, kind: str, said: str) -> bool | None:
-        """Tell whether a list has a name, without slips; None if the kind has no list."""
+        """Return whether a list has a name, without slips; None if the kind has no list."""
         listed = self._list(kind)
         if listed is None:
             return False if self.is_closed(kind) else None
@@ -432,12 +432,12 @@ class EntityNames:
 
 
 def _words_of(kind: str) -> str:
-    """Return what a kind is called: "lawn mower" of "lawn_mower"."""
+    """Return the words for a kind: "lawn mower" of "lawn_mower"."""
     return kind.rpartition(":")[2].replace("_", " ").casefold()
 
 
 def has_names(kind: str) -> bool:
-    """Tell whether entities of a kind are recalled by name, and not by an address or a number."""
+    """Return whether entities of a kind are recalled by name, and not by an address or a number."""
     return str(slot_stem(Entity(kind))).startswith("GENERIC_ENTITY")
 
 
@@ -461,7 +461,7 @@ class Filled:
     Attributes:
         program: of the language, canonical.
         tokens: its token form.
-        names: the entities that were said by name, and what they were found to be.
+        names: the entities that the sentence names, with the values that were found.
     """
 
     program: Any
@@ -470,12 +470,12 @@ class Filled:
 
     @property
     def unknown_names(self) -> tuple[Name, ...]:
-        """Return the names that no list has; they stand in the program as they were said."""
+        """Return the names that no list has; they stand in the program as they were typed."""
         return tuple(name for name in self.names if name.how == "unknown")
 
     @property
     def unfound_names(self) -> tuple[Name, ...]:
-        """Return the names that stand in the program as they were said, those of no list too."""
+        """Return the names that stand in the program as they were typed, those of no list too."""
         return tuple(name for name in self.names if name.how in ("unknown", "unlisted"))
 
 
@@ -502,8 +502,8 @@ def fill(
 
     Raises:
         GenieError: I010, a placeholder has no value; I011, a value that the language has no form
-            for; I015, a number that its parameter never is; or what the language says of a program
-            that it cannot read.
+            for; I015, a number that its parameter never is; or the errors of the language for a
+            program that it cannot read.
     """
     replacements = {stand_in: ("", text) for stand_in, text in typed.items()}
     tree = language.from_tokens(program)
@@ -535,7 +535,7 @@ def fill(
 def _usual_units(
     tree: Any, values: Mapping[str, ReadValue], language: Language, library: Library
 ) -> dict[str, str]:
-    """Return the other value of those whose first one is beyond what its place is usually between.
+    """Return the other values of measures whose first one is outside its parameter's usual range.
 
     "21 degrees" of a room are celsius, whatever else the speaker's degrees are.
     """
@@ -579,7 +579,7 @@ def _compared_spans(
 
 
 def _is_usual(constant: str, parameter: Parameter, unit: str, units: Units) -> bool:
-    """Tell whether a measure, "21 unit:F", is one that a parameter of a unit usually has."""
+    """Return whether a measure, "21 unit:F", is one that a parameter of a unit usually has."""
     number, _, own_unit = constant.partition(" unit:")
     amount = units.amount(((Decimal(number), own_unit),))
     minimum, maximum = (

@@ -1,7 +1,7 @@
-"""Values inside of words: of "küchenlicht" a name is said with "licht" behind it.
+"""Values inside of words: in "küchenlicht" a name has "licht" glued behind it.
 
-Templates say with the word `~` what is glued to values: `'$room ~ licht'`. People write no such
-word, so rows to learn from lose it: it is only learned what of a word is no value. A word of a
+Templates mark glued parts with the word `~`: `'$room ~ licht'`. People write no such
+word, so rows to learn from lose it: they only show which parts of a word are no value. A word of a
 sentence is taken apart where one of its ends is such a part, and all else of it a known name.
 """
 
@@ -19,11 +19,11 @@ _SHORTEST_WORD = 3  # letters of a word before which others may link it to a nam
 
 @dataclass(frozen=True, slots=True)
 class Glued:
-    """What rows glue to values.
+    """The parts of words that rows glue to values.
 
     Attributes:
-        before: how words begin that end in a value.
-        after: how words end that begin with one.
+        before: beginnings of words that end in a value.
+        after: endings of words that begin with one.
         linking: letters that the language may put between a value and a word behind it, as German
             does in "küche-n-licht".
     """
@@ -40,11 +40,11 @@ class Glued:
         return Glued(self.before | other.before, self.after | other.after, linking)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what rows show, as JSON has it, to be saved with a parser."""
+        """Return the parts as a JSON object, to be saved with a parser."""
         return {"before": sorted(self.before), "after": sorted(self.after)}
 
     def cuts(self, word: str) -> Iterator[tuple[str, str, str]]:
-        """Yield what may stand before, as and behind a value inside of a word, longest first.
+        """Yield (before, value, behind) of the values that may be inside of a word, longest first.
 
         A hyphen, or linking letters, between them are no part of any.
 
@@ -109,12 +109,12 @@ NOT_GLUED = Glued()
 
 
 def glued_in(tokens: Sequence[str], values: Collection[str], elided: Collection[str]) -> Glued:
-    """Return what a row glues to values.
+    """Return the parts of words that a row glues to values.
 
     Args:
         tokens: of its sentence.
         values: words of it that are values, beside placeholders.
-        elided: words that are glued to what follows by their apostrophe, as the French "l".
+        elided: words that are glued to the next one by their apostrophe, as the French "l".
 
     >>> glued_in("turn on the GENERIC_ENTITY_room_0 ~ light".split(), (), ()).after
     frozenset({'light'})
@@ -136,7 +136,7 @@ def glued_in(tokens: Sequence[str], values: Collection[str], elided: Collection[
 
 
 def from_dict(data: dict[str, Any]) -> Glued:
-    """Return what `Glued.as_dict` gave.
+    """Return the parts that `Glued.as_dict` returned.
 
     >>> from_dict(Glued(frozenset(("de",))).as_dict()).before
     frozenset({'de'})

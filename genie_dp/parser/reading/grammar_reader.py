@@ -46,7 +46,7 @@ class GrammarReader(CandidateReader):
 
 
 def _read_measures(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[ValueCandidate]:
-    """Yield numbers, and what has one or stands for one: measures, money, times and dates."""
+    """Yield numbers, and values with one or in place of one: measures, money, times and dates."""
     begun = {place: number_at(s, place) for place in s.begins}
     token_numbers = with_scales(s, tuple(map(begun.get, range(len(s.words)))))
     is_measured = "m" in s.units  # of tools durations alone are
@@ -73,13 +73,13 @@ def load_reader(
     """Return the reader of a locale's language.
 
     Args:
-        phrases: what the skills say with words that are values elsewhere (`phrases.learn`).
+        phrases: of the skills, with words that are values elsewhere (`phrases.learn`).
         units: those to look for (`library.units_in_sentences`).
         locale: of the sentences; English has a grammar, other languages are read by the words of
             their file (`words_reader`).
 
     Raises:
-        GenieError: I003, what spells the numbers of the language is not installed.
+        GenieError: I003, the package that spells the numbers of the language is not installed.
     """
     if locale.words.has_grammar:
         return GrammarReader(phrases, units, locale)

@@ -42,7 +42,7 @@ def read_input(
 ) -> ReadInput | None:
     """Return the value that a sentence gives an input; None where it cannot be read as one.
 
-    Text is taken as it was typed. Any other value must be all that the sentence says: "at 5 pm,
+    Text is taken as it was typed. Any other value must be all of the sentence: "at 5 pm,
     please" is a time, "turn on the lights at 5 pm" and "not at 5 pm" are none. Words of the
     question may stand beside it.
 
@@ -76,7 +76,7 @@ def _read_enum(
     asked: Container[str],
     known: Words,
 ) -> str | None:
-    """Return the one value whose words, or name, are all that the sentence says."""
+    """Return the one value whose words, or name, are all of the sentence."""
     text = f" {' '.join(words)} "
     values_by_way: dict[str, str] = {}
     for value in type_.values:

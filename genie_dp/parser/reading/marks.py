@@ -1,4 +1,4 @@
-"""What has a shape of its own: quotes, e-mail, links, hashtags, user names, files, phones."""
+"""Values with a shape of their own: quotes, e-mail, links, hashtags, user names, files, phones."""
 
 import re
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ _NANP = frozenset(("US", "CA"))
 
 
 def marks(s: TextTokens) -> Iterator[ValueCandidate]:
-    """Yield the candidates that are told by their shape."""
+    """Yield the candidates that their shape identifies."""
     for match in _QUOTES.finditer(s.text) if _ANY_QUOTE.search(s.text) else ():
         text = next(group for group in match.groups() if group is not None).strip()
         is_masked = any(
@@ -68,7 +68,7 @@ def marks(s: TextTokens) -> Iterator[ValueCandidate]:
 
 
 def is_shaped(word: str) -> bool:
-    """Tell whether a part of a text may be of what is told by its shape, beside quotes."""
+    """Return whether a part of a text may be of a value with a shape of its own, beside quotes."""
     return _SHAPED.search(word) is not None
 
 

@@ -27,7 +27,7 @@ _ONLY_DIGITS = word_set("in mi pa ha ma")
 
 
 def _is_sign(name: str) -> bool:
-    """Tell whether a name of a unit is too short to be one without digits before it."""
+    """Return whether a name of a unit is too short to be one without digits before it."""
     return name in _ONLY_DIGITS or (len(name) == 1 and name.isalpha())
 
 
@@ -176,7 +176,7 @@ def _amount_in_token(s: TextTokens, at: int) -> Amount | None:
 
 
 def _is_decade(s: TextTokens, at: int) -> bool:
-    """Tell whether "1990s" is no duration, nor is the "90s" of "the 90s"."""
+    """Return whether "1990s" is no duration, nor is the "90s" of "the 90s"."""
     number = s.word(at)[:-1]
     return number.endswith("0") and (
         number[:2] in ("18", "19", "20") if len(number) == 4 else s.word(at - 1) == "the"
@@ -296,7 +296,7 @@ def _bare_part(s: TextTokens, amount: Amount, numbers: Numbers) -> Amount | None
 
 
 def _is_written(s: TextTokens, amount: Amount, sign: str) -> bool:
-    """Tell whether a sign is the unit: "m" are minutes after hours and before seconds."""
+    """Return whether a sign is the unit: "m" are minutes after hours and before seconds."""
     return s.word(amount.end - 1).lstrip("+-.,0123456789") == sign
 
 
@@ -461,7 +461,7 @@ def plain_amounts(s: TextTokens, numbers: Numbers) -> Iterator[ValueCandidate]:
 
 
 def _is_other_unit(sign: str, units: Units) -> bool:
-    """Tell whether a word is a unit, though none of a library's."""
+    """Return whether a word is a unit, though none of a library's."""
     return sign in unit_phrases(SHIPPED) and sign not in unit_phrases(units)
 
 
@@ -573,7 +573,7 @@ def _code_of(s: TextTokens, sign: str) -> str:
 
 
 def _with_prefix(s: TextTokens, at: int, numbers: Numbers) -> Iterator[ValueCandidate]:
-    """Yield "-$5", "C$5": what stands right before the sign says more."""
+    """Yield "-$5", "C$5": a sign of money with a minus or a country right before it."""
     word, sign = s.word(at), s.word(at + 1)[:1]
     is_inside = at > 0 and s.ends[at - 1] == s.starts[at]
     if is_inside or sign not in _SIGNS or (word != "-" and sign != "$"):

@@ -68,7 +68,7 @@ class NameKey(NamedTuple):
     plain_breaks: frozenset[int]
 
     def is_named_by(self, words: "NameKey") -> bool:
-        """Tell whether words of the same text name it: "in a" is no Ina."""
+        """Return whether words of the same text name it: "in a" is no Ina."""
         return words.plain_breaks <= self.breaks
 
 
@@ -247,7 +247,7 @@ class NameIndex:
         return None
 
     def kinds_of(self, said: str) -> Iterator[str]:
-        """Yield the kinds of what words name, without slips."""
+        """Yield the kinds of the entities that words name, without slips."""
         for key in keys_of(said, self._known):
             for _, kind, own in self._names.get(key.text, ()):
                 if own.is_named_by(key):
@@ -272,7 +272,7 @@ class NameIndex:
         return None
 
     def find_in(self, parts: Sequence[NamePart]) -> Iterator[NameMatch]:
-        """Yield what is a name in the sentence that has these parts, without slips."""
+        """Yield the names in the sentence that has these parts, without slips."""
         for start, first in enumerate(parts if self._sorted else ()):
             for end in range(start + 1, len(parts) + 1):
                 parts_key = _key_of(parts[start:end])
@@ -285,7 +285,7 @@ class NameIndex:
                             yield NameMatch(first.first, parts[end - 1].end, kind, name)
 
     def find_slips(self, parts: Sequence[NamePart], threshold: float) -> Iterator[NameMatch]:
-        """Yield what is a name with a slip of spelling in the sentence that has these parts."""
+        """Yield the names with a slip of spelling in the sentence that has these parts."""
         from rapidfuzz import fuzz
 
         words = [*_words_of(parts), ("", len(parts))]

@@ -255,7 +255,7 @@ def numbers(s: TextTokens, token_numbers: Numbers) -> Iterator[ValueCandidate]:
 
 
 def wholes(s: TextTokens, token_numbers: Numbers) -> Iterator[ValueCandidate]:
-    """Yield the "2" of "2 and a half hours", for templates that say the half by themselves."""
+    """Yield the "2" of "2 and a half hours", for templates that have the half in their words."""
     for i in s.begins:
         number = token_numbers[i]
         half = _HALVES.get(s.word(number.end - 1)) if number is not None else None

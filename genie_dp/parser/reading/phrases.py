@@ -1,8 +1,8 @@
 """Phrases of the skills whose words are values elsewhere: "radio four", "walked today".
 
-Templates say "the steps that i walked today" for a function of today, and "before today" with a
-date. Only the words around tell which, and those are learned from synthesized rows. So is what may
-be glued to a number: where rows say `NUMBER_0 minutes`, "5minutes" has a number.
+Templates have "the steps that i walked today" for a function of today, and "before today" with a
+date. Only the words around tell which, and those are learned from synthesized rows. So are words
+that may be glued to a number: where rows have `NUMBER_0 minutes`, "5minutes" has a number.
 """
 
 import re
@@ -30,8 +30,8 @@ class Phrases:
     Attributes:
         before: (word before, words).
         after: (words, word after).
-        says_halves: "and a half" is said after numbers, which have their place without it.
-        behind_numbers: what follows numbers, such as "minutes", "-minute".
+        says_halves: "and a half" stands behind numbers, which have their place without it.
+        behind_numbers: words behind numbers, such as "minutes", "-minute".
     """
 
     before: frozenset[Pair] = frozenset()
@@ -50,7 +50,7 @@ class Phrases:
     def numbers_in_words(
         self, s: TextTokens, candidates: Sequence[ValueCandidate]
     ) -> Iterator[ValueCandidate]:
-        """Yield the numbers that are one word with what follows them: the 5 of "5-minute".
+        """Yield the numbers that are one word with the next: the 5 of "5-minute".
 
         They are a second choice, for the word may be a name ("7up"), or a duration.
         """
@@ -94,7 +94,7 @@ class Phrases:
         return weakened + spelled
 
     def _said_as(self, words: str, before: str, after: str, known: Words) -> str | None:
-        """Return the words that the skills say here, where they say them; "7" may be "seven"."""
+        """Return the words that the skills have here, if they have them; "7" may be "seven"."""
         if (before, words) in self.before or (words, after) in self.after:
             return words
         number = _number_of(words, known)
@@ -168,7 +168,7 @@ def from_dict(data: dict[str, Any]) -> Phrases:
 
 
 def behind_numbers(utterance: str) -> Iterator[str]:
-    """Yield what a row says directly behind its numbers.
+    """Yield the words directly behind a row's numbers.
 
     >>> list(behind_numbers("set a NUMBER_0 - minute timer to NUMBER_1 percent"))
     ['-minute', 'percent']

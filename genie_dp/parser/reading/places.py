@@ -64,13 +64,13 @@ def places(s: TextTokens) -> Iterator[ValueCandidate]:
 
 
 def are_known(words: Iterable[str]) -> bool:
-    """Tell whether some of the words are names of places, and not nearly always something else."""
+    """Return whether some words are names of places, and not nearly always something else."""
     by_name, _ = gazetteer()
     return any(word in by_name and word not in stop_words() for word in words)
 
 
 def words_after(word: str) -> frozenset[str]:
-    """Return what may follow a word in the name of a place: "york" after "new"."""
+    """Return the words that may follow a word in the name of a place: "york" after "new"."""
     return _second_words().get(word, frozenset())
 
 

@@ -1,6 +1,6 @@
 """Rows to train on, in the form in which a parser will be asked: both sides with placeholders.
 
-The same reader makes them that will read what people type, so that the parser learns what the
+The reader that makes them will also read typed sentences, so that the parser learns what the
 reader does, its habits included.
 """
 
@@ -37,7 +37,7 @@ _LEAST = Decimal("0.001")
 
 @lru_cache(maxsize=65536)
 def key_of(text: str, units: Units = SHIPPED) -> object:
-    """Return what is equal for constants of one meaning.
+    """Return a key that is equal for constants of one meaning.
 
     Args:
         text: a constant in token form.
@@ -85,7 +85,7 @@ class Left:
     """A row that is left out, and why.
 
     `reason` is "value not in program", "value not read", "not a program" or "too long a sentence";
-    `detail` says which.
+    `detail` is the value, or the problem.
     """
 
     row: Example
@@ -99,13 +99,13 @@ class Preparer:
 
     Attributes:
         reader: that of the parser.
-        language, library: what programs are in.
-        now: the moment from which the rows' "tomorrow" was told.
-        locale: what the rows leave unsaid.
-        fixed: constants, in token form, that stand in programs without being said: the 30 degrees
+        language, library: those of programs.
+        now: the moment to which the rows' "tomorrow" is relative.
+        locale: defaults for values that the rows give in part.
+        fixed: constants, in token form, that stand in programs without a mention: the 30 degrees
             of "hot". See `fixed_constants`.
-        glued: what words have beside values.
-        counts: rows by what became of them.
+        glued: parts of words that stand beside values.
+        counts: rows by their outcome.
     """
 
     reader: Reader
@@ -126,7 +126,7 @@ class Preparer:
         self._canonical = ByOutline(self.language, self._make_canonical)
 
     def key_of(self, constant: str) -> object:
-        """Return what is equal for constants of one meaning in the library."""
+        """Return a key that is equal for constants of one meaning in the library."""
         return key_of(constant, SHIPPED if self.library is None else self.library.units)
 
     def prepare(self, row: Example) -> Prepared | Left:
@@ -238,7 +238,7 @@ class Preparer:
         return replace(row, utterance=" ".join(tokens))
 
     def _make_canonical(self, program: str) -> tuple[str, tuple[tuple[str, Slot], ...]]:
-        """Return the canonical form, and what its placeholders fill."""
+        """Return the canonical form, and the parameters that its placeholders fill."""
         tree = self.language.canonical(self.language.from_tokens(program), self.library)
         uses = self.language.values.uses(tree, self.library)
         slots = tuple((token, Slot(type_, parameter)) for token, type_, parameter in uses)
@@ -292,7 +292,7 @@ def _match(
     constants: tuple[Literal, ...],
     key_of: Callable[[str], object],
 ) -> dict[str, tuple[tuple[int, int], ...]] | str:
-    """Return where in the program each value stands, or what stands nowhere."""
+    """Return where in the program each value stands, or the value that stands nowhere."""
     places: dict[str, tuple[tuple[int, int], ...]] = {}
     used: set[tuple[int, int]] = set()
     spans_of: dict[object, list[tuple[int, int]]] = {}
@@ -349,10 +349,10 @@ def _in_order(tokens: tuple[str, ...]) -> dict[str, str]:
 
 
 def phrases_of(rows: Iterable[Example], preparer: Preparer) -> Phrases:
-    """Return what the skills say with words that are values elsewhere, learned from their rows.
+    """Return the skills' phrases with words that are values elsewhere, learned from their rows.
 
     Args:
-        rows: synthesized rows with placeholders; some thousand of them say every phrase.
+        rows: synthesized rows with placeholders; some thousand of them have every phrase.
         preparer: its reader should have no phrases yet.
     """
 

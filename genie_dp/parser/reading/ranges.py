@@ -59,7 +59,7 @@ def ranges(s: TextTokens, numbers: Numbers, today: date) -> Iterator[ValueCandid
 def _first(
     s: TextTokens, at: int, number: Number, other: int, numbers: Numbers
 ) -> Iterator[ValueCandidate]:
-    """Yield what a bare number is, by what follows the link."""
+    """Yield the candidates of a bare number, by the words behind the link."""
     is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
     time = dates.time_at(s, other, numbers)
     if time is not None and is_hour and not time.is_part:

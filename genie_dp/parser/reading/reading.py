@@ -1,4 +1,4 @@
-"""What a reader makes of a text: tokens with placeholders, and the values that they stand for."""
+"""The result of a reader: tokens with placeholders, and the values that they stand for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ class ReadValue:
     """A value that was read.
 
     Attributes:
-        type: what it is, such as "Number", "Measure(m)", "Entity(tt:url)".
-        value: what it means, in the token form of programs: "25", "6 unit:ft 3 unit:in",
+        type: such as "Number", "Measure(m)", "Entity(tt:url)".
+        value: its meaning, in the token form of programs: "25", "6 unit:ft 3 unit:in",
             "date:2027-03-14", `" paris " at:48.853:2.349`.
         text: the words it was read from, as typed.
         span: where they begin and end in the text, in characters.
-        other: what they mean elsewhere: "degrees" in the other unit, "this evening" as the span of
+        other: their meaning elsewhere: "degrees" in the other unit, "this evening" as the span of
             time that dates are compared with; else "".
     """
 
@@ -39,7 +39,7 @@ class Reading:
 
     Attributes:
         tokens: of the utterance; placeholders are numbered for each stem from left to right.
-        values: placeholder -> what it stands for, in the order of the text.
+        values: placeholder -> its value, in the order of the text.
         doubt: how many of the reader's first choices were not taken; 0 is the likeliest reading.
         links: the placeholders of names that lists have, where words are taken for some.
     """
@@ -86,10 +86,10 @@ class ValueCandidate(NamedTuple):
     Attributes:
         start, end: characters of the text.
         stem: of its placeholder, such as "NUMBER" or "MEASURE_m", or WORDS.
-        value: what it means, in the token form of programs.
+        value: its meaning, in the token form of programs.
         is_weak: only to be taken if a caller asks for other readings.
         is_soft: may also be words: "today", "one", a city's name.
-        after: words to be said after the placeholder: "percent".
+        after: words to be put behind the placeholder: "percent".
         other: as of `ReadValue`.
     """
 
@@ -115,9 +115,9 @@ class Reader(Protocol):
         """Return the likeliest reading of a text.
 
         Args:
-            text: what somebody typed; any text at all.
-            now: from when "tomorrow" is told; nothing else tells the reader what day it is.
-            locale: what the text leaves unsaid; None for the locale of the reader.
+            text: a sentence as it was typed; any text at all.
+            now: the moment to which "tomorrow" is relative; the reader looks at no other clock.
+            locale: defaults for values that the text gives in part; None for that of the reader.
         """
 
     def readings(
@@ -125,6 +125,6 @@ class Reader(Protocol):
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first.
 
-        Several, because words alone do not say whether "5 pounds" is money or weight, or "today" a
+        Several, because words alone do not show whether "5 pounds" is money or weight, or "today" a
         date or a word of the skill ("the steps that i walked today").
         """

@@ -1,7 +1,7 @@
-"""Values as people say them, for what reads templates backwards: `explain` and `coverage`.
+"""Values in people's words, for reading templates backwards: `explain` and `coverage`.
 
 Numbers, dates and addresses are read by the parser's reader. Names and free text may be any words:
-lists of the skills tell which are likely.
+lists of the skills show which are likely.
 """
 
 import unicodedata
@@ -57,13 +57,13 @@ class SaidValues:
         names: Mapping[str, Sequence[str]] | None = None,
         lists: EntityNames | None = None,
     ) -> None:
-        """Take what the values are read with.
+        """Keep the language, the library and the reader.
 
         Args:
             language, library: those of the templates.
-            now: from when "tomorrow" is told.
+            now: the moment to which "tomorrow" is relative.
             reader: of numbers, dates and addresses; None for that of the locale.
-            locale: the language of the sentences, and what they leave unsaid.
+            locale: the language of the sentences, and its defaults.
             names: kind of entity -> names that belong to who speaks.
             lists: the lists of the library with these names, where they were read before.
 
@@ -79,7 +79,7 @@ class SaidValues:
         self._kinds: dict[str, str] = {}  # stem -> kind of entity, "" of a text
 
     def is_open(self, stem: str) -> bool:
-        """Tell whether values for placeholders of a stem may be any words: names and text."""
+        """Return whether values for placeholders of a stem may be any words: names and text."""
         return stem in _OPEN or stem.startswith("GENERIC_ENTITY_")
 
     def read(self, text: str) -> Sequence[ReadValues]:
@@ -139,7 +139,7 @@ class SaidValues:
         return self._known[key]
 
     def links(self, tokens: Tokens) -> list[tuple[int, int, str]]:
-        """Return (start, end, stem) of what may be a name that a list has, the longest first."""
+        """Return (start, end, stem) of spans that may be names of a list, the longest first."""
         links = self.names.links(tokens)
         return [(link.start, link.end, str(slot_stem(Entity(link.kind)))) for link in links]
 
@@ -151,11 +151,11 @@ class SaidValues:
         return self.names.apart(tokens, glued, sign=True)[0]
 
     def content_words(self, words: Sequence[str]) -> Sequence[str]:
-        """Return the words that say what is wanted, without values and function words."""
+        """Return the content words, without values and function words."""
         return content_words(words, (), self.locale.words)
 
     def takes_negation(self, tokens: Tokens, start: int, end: int) -> bool:
-        """Tell whether words that are taken for a text may deny the command: "yesterday not"."""
+        """Return whether words that are taken for a text may deny the command: "yesterday not"."""
         return takes_negation(tokens, range(start, end), self.locale.words)
 
     def fill(self, program: str, values: Mapping[str, SaidValue]) -> str:
@@ -214,18 +214,18 @@ def _shape(words: Tokens, known: Words) -> int | None:
 
 
 def _begins_command(words: Tokens, known: Words) -> bool:
-    """Tell whether the first of several words is a verb: "turn the plug" is no name."""
+    """Return whether the first of several words is a verb: "turn the plug" is no name."""
     is_verb = words[0] in (VERBS if known.has_grammar else known.verbs)
     return is_verb and len(words) > 1
 
 
 def _is_edge(word: str, known: Words) -> bool:
-    """Tell whether a word at the end of a value hardly belongs to it."""
+    """Return whether a word at the end of a value hardly belongs to it."""
     return word in known.function_words or bool(negations_in([word], known))
 
 
 def _is_said(character: str) -> bool:
-    """Tell whether a character is no punctuation: a letter, a digit, an emoji."""
+    """Return whether a character is no punctuation: a letter, a digit, an emoji."""
     return character.isalnum() or unicodedata.category(character) == "So"
 
 
@@ -237,7 +237,7 @@ def said_values(
     locale: Locale = LOCALE,
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> SaidValues | None:
-    """Return what reads the values of sentences; None if sentences of the library hold none.
+    """Return the reader of the values of sentences; None if sentences of the library hold none.
 
     `names` are those of who speaks, by kind of entity.
 

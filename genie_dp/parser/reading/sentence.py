@@ -86,9 +86,9 @@ class TextTokens:
         words: its tokens, lower-case; "" follows the last one.
         starts, ends: where each begins and ends in the text.
         masked: whether a token is a placeholder already.
-        tokens: what the text was cut into at first, "2-4pm" as one.
+        tokens: those that the text was cut into at first, "2-4pm" as one.
         begins: the places where a value may begin, in order.
-        locale: what the text leaves unsaid.
+        locale: defaults for values that the text gives in part.
         units: those that are looked for.
         work: places looked at so far, for the test that reading takes linear time.
     """
@@ -110,11 +110,11 @@ class TextTokens:
         return self.words[index] if 0 <= index < len(self.words) else ""
 
     def has(self, index: int, *words: str) -> bool:
-        """Tell whether these tokens stand from a place on."""
+        """Return whether these tokens stand from a place on."""
         return self.words[index : index + len(words)] == words if index >= 0 else False
 
     def beginnings(self, numbers: Sequence[object], words: Container[str]) -> list[int]:
-        """Return the places of these words, of numbers, and of what is no word of letters.
+        """Return the places of these words, of numbers, and of tokens that are no word of letters.
 
         Only those where a value may begin.
 

@@ -25,10 +25,10 @@ class TypedTexts(NamedTuple):
 
 
 def token_spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where each token of a text begins and ends in it; what was added there is empty.
+    """Return where each token of a text begins and ends in it; spans of added tokens are empty.
 
     Args:
-        text: what somebody typed.
+        text: a sentence as it was typed.
         tokens: in the order of the text, in lower case or as typed; one may be several words.
 
     >>> token_spans("Müller's 5% Milk", ["müller", "'s", "5%", "percent", "milk"])

@@ -21,7 +21,7 @@ class MomentPattern(NamedTuple):
 
     Attributes:
         parts: words, and letters that stand for numbers and names.
-        value: what it means.
+        value: its meaning.
         after: one of these stands before it; if there are none, anything may.
         is_open: it ends in a number that may as well count what follows.
     """
@@ -39,7 +39,7 @@ class WordTables:
         """Make the tables of a language.
 
         Raises:
-            GenieError: I003, what spells the numbers of the language is not installed.
+            GenieError: I003, the package that spells the numbers of the language is not installed.
         """
         elided = words.elided
         self.words, self.numbers = words, spelled_numbers(words)
@@ -169,7 +169,7 @@ _MARKS = frozenset((".", "?", "!", ":", ";", "(", ")", "'", '"', "/", "-", "–"
 
 @lru_cache(maxsize=_KEPT)
 def _is_made(tables: WordTables, word: str) -> bool:
-    """Tell whether a word has parts, or is made of that of a unit."""
+    """Return whether a word has parts, or is made of the name of a unit."""
     return (
         "'" in word
         or "-" in word
@@ -180,7 +180,7 @@ def _is_made(tables: WordTables, word: str) -> bool:
 
 @lru_cache(maxsize=_KEPT)
 def _begins(tables: WordTables, word: str) -> bool:
-    """Tell whether a value may begin with a word: most begin none."""
+    """Return whether a value may begin with a word: most begin none."""
     numbers = tables.numbers
     return word in tables.begins or (
         word not in _MARKS

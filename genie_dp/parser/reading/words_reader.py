@@ -1,7 +1,8 @@
 """The reader of languages whose words for values are in lists: `locales/LANGUAGE.txt`.
 
-It finds numbers in digits and in words, shares, measures, durations, money, times, dates, and what
-has a shape of its own: quotes, addresses, links. Patterns of times and dates are data. The default
+It finds numbers in digits and in words, shares, measures, durations, money, times, dates, and
+values with a shape of their own: quotes, addresses, links. Patterns of times and dates are data.
+The default
 language has a grammar (`grammar_reader`), which reads more.
 """
 
@@ -84,7 +85,7 @@ class WordsReader(CandidateReader):
         """Look up the tables of the language.
 
         Raises:
-            GenieError: I003, what spells the numbers of the language is not installed.
+            GenieError: I003, the package that spells the numbers of the language is not installed.
         """
         super().__init__(phrases, units, locale)
         self._tables = tables_of(locale.words)
@@ -113,7 +114,7 @@ def _once(find: _Method[_Found]) -> _Method[_Found]:
 
 
 class _ValueFinder:
-    """Finds what may be a value in one text."""
+    """Finds the candidates of values in one text."""
 
     def __init__(self, tables: WordTables, s: TextTokens, now: datetime) -> None:
         self.tables, self.words, self.today = tables, tables.words, now.date()
@@ -151,7 +152,7 @@ class _ValueFinder:
         return None
 
     def _is_beside(self, at: int) -> bool:
-        """Tell whether a token begins right where the one before it ends."""
+        """Return whether a token begins right where the one before it ends."""
         s = self.s
         return 0 < at < len(s.words) and s.starts[at] == s.ends[at - 1]
 
@@ -235,7 +236,7 @@ class _ValueFinder:
         return Number(Decimal(1), at + 1, True, is_article=True) if self._is_one(word) else None
 
     def _is_one(self, word: str) -> bool:
-        """Tell whether a word is an article that is the number one, too."""
+        """Return whether a word is an article that is the number one, too."""
         is_article = word in self.words.articles or not self.words.articles
         return is_article and self.tables.numbers.values.get((word,)) == 1
 
@@ -263,7 +264,7 @@ class _ValueFinder:
 
     @_once
     def _number(self, at: int) -> Number | None:
-        """Return the number at a token, with what multiplies it and with fractions of it."""
+        """Return the number at a token, with the scales and fractions behind it."""
         s, scales, number = self.s, self.tables.scales, self._whole(at)
         if number is None:
             fraction, more = self._fraction(at), self._more(at + 1)
@@ -511,7 +512,7 @@ class _ValueFinder:
     # ------------------------------------------------------------------------------ patterns
 
     def _is_alone(self, at: int) -> bool:
-        """Tell whether no noun follows that a number before it would count."""
+        """Return whether no noun follows that a number before it would count."""
         word = self.s.word(at)
         is_slot = at < len(self.s.words) and self.s.masked[at]
         return word in _STOPS or word in self.tables.after_values or is_slot
@@ -529,7 +530,7 @@ class _ValueFinder:
     def _matching(
         self, patterns: Mapping[str, tuple[MomentPattern, ...]], at: int
     ) -> Iterator[tuple[MomentPattern, int, dict[str, int]]]:
-        """Yield the patterns that stand at a token, with their ends and what letters stand for."""
+        """Yield the patterns that stand at a token, with their ends and the values of letters."""
         s, tables = self.s, self.tables
         begins = (s.word(at), *(x for x in self._letters(at) or () if x != "YEAR"))
         for pattern in chain.from_iterable(patterns.get(x, ()) for x in begins):
@@ -553,7 +554,7 @@ class _ValueFinder:
             yield pattern, end, read
 
     def _match(self, parts: tuple[str, ...], at: int, read: dict[str, int]) -> int | None:
-        """Return the place behind the parts of a pattern, and note what its letters stand for."""
+        """Return the place behind the parts of a pattern, and note the values of its letters."""
         for part in parts:
             value_and_end = self._part(at, part) if part in LETTERS else None
             if value_and_end is not None:
@@ -565,7 +566,7 @@ class _ValueFinder:
         return at
 
     def _part(self, at: int, letter: str) -> tuple[int, int] | None:
-        """Return what stands for a letter of a pattern at a token, and the place behind it."""
+        """Return the value of a letter of a pattern at a token, and the place behind it."""
         return (self._letters(at) or {}).get(letter)
 
     @_once
@@ -625,7 +626,7 @@ class _ValueFinder:
         return time._replace(hour=_hour_in(time.hour, part), end=end, part=part)
 
     def _is_duration(self, at: int, clock: Time) -> bool:
-        """Tell whether what may be a time is as well an amount: "deux heures", "1h30"."""
+        """Return whether a possible time may as well be an amount: "deux heures", "1h30"."""
         written = _CLOCK.fullmatch(self.s.word(at))
         if clock.hour >= _MORNING and written is not None and written[2] != ":":
             return False  # "7h30"
@@ -633,7 +634,7 @@ class _ValueFinder:
         return bool(parts) and parts[-1].end >= clock.end and not clock.part
 
     def _is_announced(self, at: int) -> bool:
-        """Tell whether the word before announces a time, as in "à partir de six heures"."""
+        """Return whether the word before announces a time, as in "à partir de six heures"."""
         before = self.s.word(at - 1)
         if before in self.words.before_units:
             before = self.s.word(at - 2)
@@ -739,7 +740,7 @@ class _ValueFinder:
     # -------------------------------------------------------------------------------- ranges
 
     def _range(self, at: int) -> Iterator[ValueCandidate]:
-        """Yield the first end of a range, which borrows what it is from the other end."""
+        """Yield the first end of a range, which borrows its unit or kind from the other end."""
         s, words = self.s, self.words
         next_words = s.words[at + 1 : at + _MOST_BEFORE_LINK]
         if words.range_links.isdisjoint(next_words) and words.between_amounts.isdisjoint(
@@ -827,7 +828,7 @@ def _hour_in(hour: int, part: str) -> int:
 
 
 def _clock_of(value: str, read: Mapping[str, int]) -> tuple[int, int]:
-    """Return hour and minute of what a pattern stands for; the hour before one is twelve.
+    """Return hour and minute of a matched pattern; the hour before one is twelve.
 
     >>> _clock_of("H-1:30", {"H": 8}), _clock_of("H+12:M", {"H": 7, "M": 5}), _clock_of("12:00", {})
     ((7, 30), (19, 5), (12, 0))
