@@ -88,7 +88,7 @@ sys.modules[__name__].__class__ = _PublicPackage
 
 
 def __getattr__(name: str) -> "Any":
-    """Return a public name, importing what it needs."""
+    """Return a public name, importing its module."""
     if name == "private":
         return import_module("genie_dp.private")
     if name == "__version__":

@@ -433,7 +433,7 @@ def coverage(
     progress: bool | None = None,
     **settings: Any,
 ) -> "CoverageReport":
-    """Return which sentences the templates derive, with which program, and what the others lack.
+    """Return which sentences the templates derive, with which program, and why not the others.
 
     Args:
         sentences: texts, pairs of a text and its program, Examples or Rows; or the name of the file

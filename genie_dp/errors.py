@@ -33,7 +33,7 @@ class Span:
 class Problem:
     """One mistake or warning. `code` is stable; `hint` names the next thing to do.
 
-    `stage` says which reader found it: "syntax" (the text cannot be read) or "type" (it can be
+    `stage` is the reader that found it: "syntax" (the text cannot be read) or "type" (it can be
     read, but means nothing in this library). `setting` is the setting it is about, where that is a
     setting: names and places in lists, from the top.
     """

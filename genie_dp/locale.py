@@ -2,7 +2,7 @@
 
 All words that stages know by themselves lie in `locales/LANGUAGE.txt`: fillers for noise, everyday
 sentences to refuse, function words, months. No other module names a language of people.
-docs/locales.md says how to add one.
+docs/locales.md describes how to add one.
 """
 
 import re
@@ -46,7 +46,7 @@ PARTS_OF_DAY = ("morning", "noon", "afternoon", "evening", "night")
 
 
 def _section(kind: str) -> Any:
-    """Return the field of a section; `kind` says how its lines are read."""
+    """Return the field of a section; `kind` is the format of its lines."""
     empty: Mapping[str, Callable[[], object]] = {"words": frozenset, "entries": dict}
     return field(default_factory=empty.get(kind, tuple), metadata={"kind": kind})
 

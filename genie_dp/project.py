@@ -1,6 +1,6 @@
-"""A project: one file names skills, a grammar and stages; what changed is made anew.
+"""A project: one file names skills, a grammar and stages; stages with changed inputs run again.
 
-`project_file` says what may stand in genie.yaml.
+`project_file` defines the contents of genie.yaml.
 """
 
 import hashlib
@@ -61,14 +61,14 @@ _MOST_WRONG = 5  # sentences beside a result
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
-    """What became of a stage, or would.
+    """The outcome of a stage, or of a plan for it.
 
     Attributes:
         is_new: whether it was made now, or is to be made; else it is up to date.
-        why: what changed since it was made; "" for one that is up to date.
+        why: the change since it was made; "" for one that is up to date.
         seconds: how long it took to make.
         rows: how many it has; None for a stage that makes none.
-        told: what its function said of it.
+        told: the summary of its function.
     """
 
     stage: Stage
@@ -82,10 +82,10 @@ class StageRun:
 
 @dataclass(frozen=True, slots=True)
 class ProjectResult(Result):
-    """What became of the stages of a project, in order.
+    """The outcomes of the stages of a project, in order.
 
     Attributes:
-        is_plan: nothing was made: this is what would be.
+        is_plan: nothing was made: these are the stages that would be.
         few_rows: which templates have few rows, in a line; "" where none has.
     """
 
@@ -172,12 +172,12 @@ class Project:
 
     @property
     def has_templates(self) -> bool:
-        """Tell whether the rows of the project are made of templates."""
+        """Return whether the rows of the project are made of templates."""
         is_made = any(stage.job == "synthesize" for stage in self.stages.values())
         return is_made or self.templates != SHIPPED
 
     def checker(self) -> Checker:
-        """Return what checks skills and templates."""
+        """Return the checker of skills and templates."""
         paths = (
             [] if isinstance(given, str) else shipped_or(given, "thingpedia")
             for given in (self.skills, self.templates)
@@ -185,7 +185,7 @@ class Project:
         return Checker(get_language(language_of(self.skills)), *paths)
 
     def path(self, name: str) -> Path:
-        """Return where a stage puts what it makes, or a part of a split, such as "parts/train".
+        """Return the output of a stage, or a part of a split, such as "parts/train".
 
         Raises:
             GenieError: R052, there is no such stage.
@@ -198,7 +198,7 @@ class Project:
         return made / f"{part}.jsonl" if part else made
 
     def plan(self, *names: str, force: bool = False) -> ProjectResult:
-        """Return what `run` would make, and why; nothing is made.
+        """Return the stages that `run` would make, and why; nothing is made.
 
         Args:
             names: of stages; without any, all stages.
@@ -233,15 +233,15 @@ class Project:
     ) -> ProjectResult:
         """Make the stages that are named, with all that they need; without names, all stages.
 
-        A stage is made when its settings, what it works on, the skills, the grammar or the version
-        changed since, or what it made was touched. An interrupted one goes on where it was.
+        A stage is made when its settings, its inputs, the skills, the grammar or the version
+        changed since, or its output was touched. An interrupted one goes on where it was.
 
         Args:
             names: of stages.
             force: make the named stages even if nothing changed; without names, all.
-            jobs: processes that make rows, None for those of the file; what is made does not depend
+            jobs: processes that make rows, None for those of the file; the outputs do not depend
                 on it.
-            progress: whether to tell on stderr how far it is; None for on a terminal.
+            progress: whether to show progress on stderr; None for on a terminal.
 
         Raises:
             GenieError: before anything is made, all mistakes of the files that the stages need;
@@ -263,7 +263,7 @@ class Project:
         return ProjectResult(runs, few_rows=self.few_rows())
 
     def _answers_of_templates(self) -> Iterator[str]:
-        """Yield what templates answer of real sentences before anything is trained."""
+        """Yield the answers of templates to real sentences before anything is trained."""
         places = read_places(self.file)
         language = get_language(self.library.language)
         folders = [path for path in places.gold or self.library.paths if path.is_dir()]
@@ -291,7 +291,7 @@ class Project:
         return counts
 
     def accept(self, path: Path) -> None:
-        """Take what a stage made as it is now: somebody changed it on purpose."""
+        """Accept the output of a stage as it is now: somebody changed it on purpose."""
         state = _State(self.output / STATE)
         for name, known in list(state.stages.items()):
             made = self.path(name) if name in self.stages else None
@@ -363,7 +363,7 @@ class Project:
         return [stage for stage in self.stages.values() if stage.name in needed]
 
     def _made_before(self, stage: Stage, state: "_State") -> StageRun:
-        """Return what is known of a stage from the run that made it."""
+        """Return the facts about a stage from the run that made it."""
         known, output = state.stages.get(stage.name, {}), self.path(stage.name)
         if "digest" not in known:
             return StageRun(stage, output, True)
@@ -428,7 +428,7 @@ class Project:
             return count_templates(lines, chain.from_iterable(templates))
 
     def _facts(self, stage: Stage, state: "_State") -> dict[str, Any]:
-        """Return all that what a stage makes depends on, by the names that people know it by."""
+        """Return all facts that the output of a stage depends on, under plain names."""
         facts: dict[str, Any] = {
             "the version": __version__,
             "the job": stage.job,
@@ -468,7 +468,7 @@ class Project:
         return folders if takes_gold else list(filter(paraphrase_files, folders))
 
     def _place(self, name: str) -> Path:
-        """Return the file of a reference: what a stage made, or a file beside genie.yaml."""
+        """Return the file of a reference: the output of a stage, or a file beside genie.yaml."""
         is_stage = name.partition("/")[0] in self.stages
         return self.path(name) if is_stage else self.file.parent / name
 
@@ -478,7 +478,7 @@ class Project:
         """Let the public function of a stage do its work.
 
         Returns:
-            what it says of it, in a line; how many rows there are.
+            its summary in a line; how many rows there are.
         """
         settings = dict(stage.settings)
         for name in files_in(settings):
@@ -527,7 +527,7 @@ class Project:
 
 
 class _State:
-    """What is known of earlier runs: of each stage its facts, and the digest of what it made."""
+    """The state of earlier runs: of each stage its facts, and the digest of its output."""
 
     def __init__(self, file: Path):
         """Read the file, if there is one; a broken one is as none."""
@@ -541,7 +541,7 @@ class _State:
             pass
 
     def keep(self, name: str, **facts: Any) -> None:
-        """Write what is known of a stage."""
+        """Write the facts of a stage."""
         self.stages[name] = facts
         write_json(str(self.file), {"stages": self.stages, "digests": self._digests})
 
@@ -588,7 +588,7 @@ _MOST_ASKED, _MOST_ANSWERS = 20, 3  # sentences that templates are asked, and an
 
 @contextmanager
 def _told_how_to_go_on() -> Iterator[None]:
-    """Say in place of a stage's own words how to go on with an interrupted run."""
+    """Explain, in place of a stage's own words, how to go on with an interrupted run."""
     try:
         yield
     except KeyboardInterrupt as interrupt:

@@ -1,8 +1,8 @@
-"""What genie.yaml may say: read with all its mistakes, found from below, and as a JSON Schema.
+"""The format of genie.yaml: read with all its mistakes, found from below, and as a JSON Schema.
 
     skills: [skills]               # folders beside this file [the shipped skills]
     grammar: grammars/en           # [the shipped grammar]
-    output: build                  # folder of what is made [build]
+    output: build                  # folder of outputs [build]
     locale: de                     # language of the sentences [en]
     jobs: 2                        # processes that make rows [1]
     stages:
@@ -81,13 +81,13 @@ _OWN = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a stage can be: a public function.
+    """A kind of stage: a public function.
 
     Attributes:
         config: the class of its settings.
-        ending: of the name of what it makes; "" for a folder.
+        ending: of the name of its output; "" for a folder.
         least, most: how many stages or files it works on.
-        reads_skills: whether what it makes depends on the skills.
+        reads_skills: whether its output depends on the skills.
         rows: whether it takes `rows` beside the settings of its function.
     """
 
@@ -116,7 +116,7 @@ class Stage:
     """One line of work.
 
     Attributes:
-        name: of the stage, and of what it makes.
+        name: of the stage, and of its output.
         job: the public function that does it.
         settings: of the function.
         of: earlier stages, or files, that it works on.
@@ -135,7 +135,7 @@ class Stage:
 
 
 def files_in(settings: Mapping[str, Any]) -> list[str]:
-    """Return the settings that name files, or what earlier stages made.
+    """Return the settings that name files, or outputs of earlier stages.
 
     >>> files_in({"start": "base", "validation": "rows.tsv", "steps": 5})
     ['validation']
@@ -145,12 +145,12 @@ def files_in(settings: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """What a genie.yaml says.
+    """The contents of a genie.yaml.
 
     Attributes:
         file: where it is.
         skills, grammar: folders and files, or "shipped".
-        output: folder of what is made.
+        output: folder of the outputs.
         locale: language of the sentences; "" where the file names none.
         jobs: processes that make rows.
         stages: by name, in their order; their settings have the locale.
@@ -166,7 +166,7 @@ class ProjectFile:
 
 
 def read_project(path: str | Path = ".") -> ProjectFile:
-    """Return what a project says: a file, or the genie.yaml of a folder.
+    """Return the contents of a project: a file, or the genie.yaml of a folder.
 
     Raises:
         GenieError: R050, it is no map in YAML; R051, all mistakes in it, with their places.
@@ -195,14 +195,14 @@ def read_project(path: str | Path = ".") -> ProjectFile:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """What commands take from the genie.yaml above the working folder.
+    """The defaults of commands from the genie.yaml above the working folder.
 
     Attributes:
         skills, grammar: folders and files; empty where the file names none.
         language: of skills that are a file of declarations; None for others.
         parser: the last one that the stages made; None where there is none yet.
         locale: language of the sentences; None where the file names none.
-        gold: what parsers are measured with: a file, else the skills.
+        gold: the sentences for measuring parsers: a file, else the skills.
     """
 
     skills: tuple[Path, ...]
@@ -249,7 +249,7 @@ def read_places(file: Path) -> Places:
 
 
 def _rows_of(stage: Mapping[str, Any]) -> str:
-    """Return what the rows of an `evaluate` are called; "" for those of the skills."""
+    """Return the name of the rows of an `evaluate`; "" for those of the skills."""
     settings = stage.get("evaluate")
     rows = settings.get("rows") if isinstance(settings, dict) else None
     return rows if isinstance(rows, str) else ""
@@ -340,7 +340,7 @@ def _config_fields(job: str) -> Collection[str]:
 
 
 def _own_settings(job: str) -> dict[str, Any]:
-    """Return what a function takes beside the settings of its config, with the kinds."""
+    """Return the parameters of a function beside the settings of its config, with their types."""
     taken = inspect.signature(_function(job)).parameters.values()
     own = {x.name: x.annotation for x in taken if x.kind is x.KEYWORD_ONLY and x.name not in _OWN}
     return own | ({"rows": str} if JOBS[job].rows else {})
@@ -362,7 +362,7 @@ class _ProjectReader:
         self.problems.append(Problem("R051", message, span, hint))
 
     def read_places(self, located: Located) -> None:
-        """Tell what is wrong beside the stages."""
+        """Report mistakes beside the stages."""
         for key, (_, value) in located.value.items():
             said = value.plain
             if key in ("skills", "grammar") and not are_texts(said):
@@ -415,7 +415,7 @@ class _ProjectReader:
         return self.stages
 
     def _read_stage(self, name: str, span: Span, located: Located) -> Stage | None:
-        """Return a stage; None for one whose mistakes were told."""
+        """Return a stage; None for one whose mistakes were reported."""
         before = len(self.problems)
         entries = located.value if isinstance(located.value, dict) else {}
         jobs = [key for key in entries if key != "of"]
@@ -457,7 +457,7 @@ class _ProjectReader:
         return {**settings, "locale": some}
 
     def _check_settings(self, stage: Stage, span: Span, spans: Mapping[str, Span]) -> None:
-        """Tell which settings the function does not take, or not with these values."""
+        """Report settings that the function does not take, or not with these values."""
         own = _own_settings(stage.job)
         if stage.job == "evaluate" and "rows" not in stage.settings and self.has_folders:
             hint = "rows: eval.tsv, or a folder of skills with eval.tsv"
@@ -477,7 +477,7 @@ class _ProjectReader:
                 self.tell(f"{stage.name}: {problem.message}", named, problem.hint)
 
     def _check_reference(self, stage: Stage, reference: str, span: Span) -> None:
-        """Tell of a reference that is neither an earlier stage nor a file."""
+        """Report a reference that is neither an earlier stage nor a file."""
         name, _, part = reference.partition("/")
         earlier = self.stages.get(name)
         if earlier is not None:
@@ -530,7 +530,7 @@ def texts_of(value: Any) -> list[str]:
 
 
 def are_texts(value: Any) -> bool:
-    """Tell whether a value is a text, or a list of them."""
+    """Return whether a value is a text, or a list of them."""
     values = value if isinstance(value, list) else [value]
     return all(isinstance(one, str) and one for one in values)
 

@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is said and asked of one field of a config.
+    """The description and the constraints of one field of a config.
 
     Attributes:
         help: a sentence for people.
@@ -60,11 +60,11 @@ class Setting:
 
     @property
     def is_input(self) -> bool:
-        """Return whether it is what a stage works on, and no setting of how it does."""
+        """Return whether it is an input of a stage, and no setting of how it works."""
         return self.is_argument or self.value not in _NO_INPUT
 
     def unmet_by(self, value: Any) -> str | None:
-        """Return what a value should be, or None where it is that."""
+        """Return a description of the values that are expected, or None for such a value."""
         if self.choices:
             return None if value in self.choices else f"one of {', '.join(self.choices)}"
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -97,7 +97,7 @@ class Setting:
 
 
 def parse_pair(example: str, kind: Callable[[str], Any] = str) -> Callable[[str], tuple[str, Any]]:
-    """Return a `Setting.parse` of NAME=VALUE; the example shows what is expected.
+    """Return a `Setting.parse` of NAME=VALUE; messages show the example.
 
     >>> parse_pair("pi=0.5", float)("strict=0.8")
     ('strict', 0.8)
@@ -120,7 +120,7 @@ REQUIRED = dataclasses.MISSING
 
 
 def setting(default: Any, help: str, **facts: Any) -> Any:
-    """Return a field of a config or stage; see `Setting` for what it takes beside the default."""
+    """Return a field of a config or stage; see `Setting` for the arguments beside the default."""
     metadata = {"setting": Setting(help, **facts)}
     if isinstance(default, Mapping):
         return field(default_factory=lambda: dict(default), metadata=metadata)
@@ -143,7 +143,7 @@ def check_settings(config: Any) -> None:
 
 
 def setting_problems(config: Any, *, code: str) -> Iterator[Problem]:
-    """Yield what a config's settings do not allow, and those of configs that are its settings."""
+    """Yield the mistakes in a config's settings, and in those of configs that are its settings."""
     for name, allowed in settings_of(type(config)).items():
         value = getattr(config, name)
         if dataclasses.is_dataclass(value) and not allowed.is_input:
@@ -203,7 +203,7 @@ def is_required(field: "dataclasses.Field[Any]") -> bool:
 
 
 def inputs_in(kind: type) -> list[str]:
-    """Return the fields of a stage that are what it works on."""
+    """Return the fields of a stage that are its inputs."""
     return [name for name, allowed in settings_of(kind).items() if allowed.is_input]
 
 
@@ -244,7 +244,7 @@ def _frozen(value: Any, hint: Any) -> Any:
 
 
 def fits(value: Any, kind: Any) -> bool:
-    """Tell whether a value of YAML is of the kind of a field.
+    """Return whether a value of YAML is of the kind of a field.
 
     >>> fits(3, float), fits(3.5, int), fits(True, int), fits(None, str | None)
     (True, False, False, True)
@@ -264,7 +264,7 @@ def fits(value: Any, kind: Any) -> bool:
 
 
 def _fits_all(value: Any, kind: Any) -> bool:
-    """Tell whether a value is one of a choice, or all parts of it are of their kind."""
+    """Return whether a value is one of a choice, or all parts of it are of their kind."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Literal:
         return value in inner
@@ -314,13 +314,13 @@ def read_settings(
     """Return the settings of a config that a map has, by name.
 
     A setting may be a config itself: a map, or one text in place of its first field. Where there
-    are several, their field `kind` tells them apart, and a text is that kind. Nested configs are
+    are several, their field `kind` distinguishes them, and a text is that kind. Nested configs are
     made, the outer one is not: settings may be put before those that were read.
 
     Args:
         kind: the config.
         content: a map, of a file or of plain data (`Located.of`).
-        code: of what is wrong.
+        code: of the mistakes.
         sources: text of the file, by name.
         path: where the map stands, for messages.
 
@@ -553,7 +553,7 @@ def schema_of_kind(kind: Any, allowed: Setting | None = None) -> dict[str, Any]:
 
 
 def described(thing: Any) -> dict[str, str]:
-    """Return what a docstring says of arguments or attributes, by name.
+    """Return the descriptions of arguments or attributes in a docstring, by name.
 
     >>> described(Setting)["metavar"]
     "what stands for the value in a command's help."

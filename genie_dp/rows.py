@@ -47,7 +47,7 @@ _text = json.encoder.encode_basestring
 
 @lru_cache(maxsize=256)  # asked for at every row
 def format_of(target: str, default: str = "jsonl") -> str:
-    """Return the format that a file's name says, before a compression suffix; else the default.
+    """Return the format that a file's name implies, before a compression suffix; else the default.
 
     >>> format_of("pairs.tsv.gz"), format_of("-"), format_of("s3://b/pairs.parquet")
     ('tsv', 'jsonl', 'parquet')
@@ -349,7 +349,7 @@ def lines_of(path: Path) -> Iterator[IO[str]]:
 def rows_format(
     output: str, format: str | None, *, what: str, needs_file: Iterable[str] = ()
 ) -> str:
-    """Return the format of an output: the given one, or the one that its name says.
+    """Return the format of an output: the given one, or the one that its name implies.
 
     Args:
         what: stem of the file that hints propose, such as "pairs".
@@ -514,7 +514,7 @@ class Rows:
         of private rows is as private.
 
         Args:
-            path: where; its name says the format and whether it is compressed.
+            path: where; its name implies the format and the compression.
             format: one of FORMATS, if the name does not imply it.
             resume: go on with a save that was interrupted.
             overwrite: replace an existing file.

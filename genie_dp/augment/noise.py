@@ -357,7 +357,7 @@ def mistype(
 
     Args:
         word: the word.
-        rng: says which slip.
+        rng: draws the slip.
         speech: how its people talk; None for English.
         tokens: the words of the sentence.
 

@@ -132,7 +132,7 @@ def _time_forms(words: Words, hour: int, minute: int) -> Iterator[str]:
 
 
 def _said_in(time: str, hour: int, minute: int) -> int | None:
-    """Return the H of a pattern that says a time, or None if it says none such.
+    """Return the H of a pattern that expresses a time, or None if it does not.
 
     >>> _said_in("H-1:30", 7, 30), _said_in("H:15", 7, 15), _said_in("H:15", 7, 30)
     (8, 7, None)

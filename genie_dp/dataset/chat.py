@@ -1,7 +1,7 @@
 """Rows as chats with tools, for those who train other language models.
 
 A program that is calls at once is written as tool calls, one that lacks an input as the question
-for it, OUT_OF_SCOPE as a refusal. Any other program is text, as people write it. Needle says
+for it, OUT_OF_SCOPE as a refusal. Any other program is text, as people write it. Needle writes
 nothing but calls: it has no other programs, and an empty list for a refusal.
 """
 
@@ -123,7 +123,7 @@ class Toolbox:
     """The functions of a language's library as tools, and which of them a row has.
 
     Attributes:
-        catalogue: function -> its tool; empty for languages whose library tells no parameters.
+        catalogue: function -> its tool; empty for languages whose library has no parameters.
     """
 
     def __init__(self, language: str, options: WriteOptions):
@@ -146,7 +146,7 @@ class Toolbox:
         return [name for name in functions if name not in self.catalogue] if self.catalogue else []
 
     def tools(self, id: str, functions: Iterable[str], called: Iterable[str]) -> tuple[Json, ...]:
-        """Return the tools of a row, in the order of the library: its place tells nothing.
+        """Return the tools of a row, in the order of the library, which reveals nothing.
 
         Args:
             id: of the row; which others it has depends on nothing else.

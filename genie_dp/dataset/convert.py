@@ -338,7 +338,7 @@ def _check_outputs(input: str, output: Output, to: str, rejects: str | None) -> 
 
 
 def _is_folder(target: str, format: str) -> bool:
-    """Return whether an output of a format is a folder; of a chat its name says it."""
+    """Return whether an output of a format is a folder; that of a chat depends on the name."""
     goes_into = WRITERS[format].goes_into
     is_bare = target != "-" and "." not in target.rstrip("/").rsplit("/", 1)[-1]
     return goes_into == "folder" or (goes_into == "either" and is_bare)

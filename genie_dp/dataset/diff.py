@@ -89,7 +89,7 @@ def side_of(name: str) -> ComparedDataset:
     """Return the data set of a file of any format that can be read, or of a folder of parts.
 
     Raises:
-        GenieError: a pipe (D009), a name that tells no format (D021), a folder without parts
+        GenieError: a pipe (D009), a name without a format (D021), a folder without parts
             (D024), or nothing of that name (D025).
     """
     if name == "-":

@@ -41,7 +41,8 @@ def family_numbers(ids: U64, parents: U64, pairs: U64) -> U64:
     Args:
         ids: hashes of the rows' ids.
         parents: hashes of their parents; of the own id where there is none.
-        pairs: hashes of the contents of the rows, to tell repeats from different rows with one id.
+        pairs: hashes of the contents of the rows, to distinguish repeats from different rows with
+            one id.
 
     Raises:
         Tangled: the family is unknown: an id of different rows has children (D003), or rows are

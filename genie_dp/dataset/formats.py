@@ -216,10 +216,10 @@ def find_writer(name: str) -> Writer:
 
 
 def format_by_name(target: str, table: Mapping[str, Any], *, is_input: bool) -> str:
-    """Return the format that a name says.
+    """Return the format that a name implies.
 
     Raises:
-        GenieError: it says none (D021).
+        GenieError: it implies none (D021).
     """
     name = target.rstrip("/").rsplit("/", 1)[-1]
     for suffix in _COMPRESSED:

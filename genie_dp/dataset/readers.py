@@ -99,8 +99,8 @@ def read_expressions(path: str, options: ReadOptions) -> Iterator[Example | Left
 def read_topv2(path: str, options: ReadOptions) -> Iterator[Example | LeftRow]:
     """Yield the rows of a JSONL file with utterance, program and, where it is there, top.
 
-    `top` is the parse over all words: it says how the sentence is cut, so that the words of slots
-    are tokens of the sentence.
+    `top` is the parse over all words: it shows the tokens of the sentence, so that the words of
+    slots are tokens of the sentence.
     """
     for number, row in objects(path, ("utterance", "program"), known=("id", "top")):
         words = words_of(row["top"]) if row.get("top") else None
@@ -388,7 +388,7 @@ def expression_row(
     """Return the row of an S-expression; strings are spelt as the sentence has them.
 
     Args:
-        words: of the sentence, where the data set says how it is cut.
+        words: of the sentence, where the data set has its tokens.
 
     >>> expression_row("a", "Meet Ann Lee.", '(meet "Ann Lee")').program
     '( meet " ann lee " )'

@@ -50,7 +50,7 @@ class DatasetFile:
 
     @classmethod
     def from_name(cls, name: str) -> "DatasetFile":
-        """Return the input of a file or URL; its name says the format."""
+        """Return the input of a file or URL, in the format that its name implies."""
         return cls(name, format_of(name))
 
     @property

@@ -59,7 +59,7 @@ class DatasetCounts:
         length: rows by number of words.
         depth: rows by depth.
         templates: those of derivations.
-        out_of_scope: rows whose program says that no skill is meant.
+        out_of_scope: rows whose program means that no skill can do it.
         sentences, programs, bare: hashes of sentences, programs, and programs without values.
     """
 
@@ -290,7 +290,7 @@ class StatsResult(Result):
     """The composition of a data set.
 
     Attributes:
-        counts: all that the JSON says.
+        counts: all fields of the JSON.
         files: how many were read.
         outputs: the files that were written.
         private: the private parts of the inputs.
@@ -318,7 +318,7 @@ class StatsResult(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportStage(Stage):
-    """A stage that reads data sets, and writes what it finds as JSON and as a page."""
+    """A stage that reads data sets, and writes its findings as JSON and as a page."""
 
     html: str | None = setting(None, "Write a page with charts there, too.", metavar="FILE")
 

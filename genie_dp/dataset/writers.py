@@ -163,7 +163,7 @@ class LabelledSpan:
 
 
 def spans_of(row: Example) -> tuple[LabelledSpan, ...]:
-    """Return the values that the sentence says, from left to right, never overlapping.
+    """Return the values in the sentence, from left to right, never overlapping.
 
     These are placeholders, texts of the program that stand in the sentence as they are, and words
     of slots of TOP. Of values that overlap the longer one stays.

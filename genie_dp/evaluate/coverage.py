@@ -1,4 +1,4 @@
-"""Coverage: which sentences the templates derive, with which program, and what the others lack.
+"""Coverage: which sentences the templates derive, with which program, and why not the others.
 
 Values are read first, as `explain` does. A sentence with a program is judged by that one; for one
 that is not derived, there is the nearest program, and a template that would derive it.
@@ -84,8 +84,8 @@ def coverage_rows(source: str, inputs: Inputs, *, format: str | None = None) -> 
         source: a folder of skills, whose eval.tsv are meant; such a file; sentences, one a line
             (`.txt`); or rows of a data set.
         inputs: the language, and the skills that programs are checked with.
-        format: of a data set, one of those that `genie-dp data convert` reads; None for that of the
-            name says.
+        format: of a data set, one of those that `genie-dp data convert` reads; None for the one
+            that the name implies.
 
     Raises:
         GenieError: N020, N021, mistakes in rows or programs (D020 to D025), V001.
@@ -387,7 +387,7 @@ class CoverageReader:
         return None
 
     def left_out(self, sentence: CoveredSentence, stub: Stub) -> tuple[str, ...]:
-        """Return the telling words of a sentence that its guessed stub turns into no program."""
+        """Return the content words of a sentence that its guessed stub turns into no program."""
         if sentence.expected or sentence.missed is None:
             return ()
         (function,) = self.inputs.language.form(stub.sentence.program).functions

@@ -1,6 +1,6 @@
 """Templates that would derive a sentence: its words, with placeholders, and the program it means.
 
-A stub says the whole sentence; whoever writes templates makes it more general. It is offered only
+A stub has all words of the sentence; template authors make it more general. It is offered only
 if it checks, and if the grammar derives the sentence with it.
 """
 
@@ -64,7 +64,7 @@ class AlignedSentence:
 
 
 def align(utterance: str, program: str, spoken: SpokenSentences, inputs: Inputs) -> AlignedSentence:
-    """Return a sentence whose values are placeholders, as far as it says those of its program.
+    """Return a sentence whose values are placeholders, as far as they are those of its program.
 
     Args:
         utterance: as it was typed.
@@ -130,7 +130,7 @@ def _places(variant: ReadValues, literals: Sequence[Literal]) -> dict[str, list[
 
 
 def write_stub(sentence: AlignedSentence, category: str, inputs: Inputs) -> str:
-    """Return a template of a category that says a sentence.
+    """Return a template of a category that derives a sentence.
 
     A value that the sentence lacks stays in the body.
     """
@@ -280,7 +280,7 @@ class NearestPrograms:
     _openers: list[str] | None = None
 
     def align(self, utterance: str, function: str) -> AlignedSentence | None:
-        """Return a sentence with the plainest program of a function that says all of its values.
+        """Return a sentence with the plainest program of a function that uses all of its values.
 
         A value that no template of the function takes may be that of a condition. None where the
         function needs values that the sentence does not have, or has no place for one that it has:

@@ -58,7 +58,7 @@ class GapListener:
 
     Attributes:
         words: of the functions.
-        unsaid: functions that no template says.
+        unsaid: functions without a template.
         parser: None where the templates decide alone.
         names: kind of entity -> names that belong to who speaks.
         facts: its inputs, for people and resumed runs.
@@ -170,7 +170,7 @@ class GapListener:
     def _take_values_out(self, utterance: str) -> Tokens:
         """Return a sentence with stems for its values, those of which the grammar has none, too.
 
-        Listed names are such where no template says their words.
+        A listed name is such a value if no template contains its words.
         """
         values, vocabulary = self.reader.values, self.reader.spoken.grammar.vocabulary
         read = values.read(utterance)[0]
@@ -197,7 +197,7 @@ class GapListener:
     def _nearest(self, tokens: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
         """Return the functions that go with half of the content words, with these words.
 
-        Those that no template says come first: the others have templates, none of which fits.
+        Functions without a template come first: the others have templates, none of which fits.
         """
         telling = self.reader.values.content_words(
             [token for token in tokens if token[:1] not in ascii_uppercase]
@@ -216,7 +216,7 @@ class GapListener:
         """Return the missing parts of each sentence, and a template for it; reads nothing private.
 
         None of a sentence with holes that are no values of a function. Those that are become texts
-        or names, and the template has placeholders for them. So do words that no template says,
+        or names, and the template has placeholders for them. So do words that no template contains,
         where a function lacks a text or a name.
         """
         advice = self._advise_known([self._fill_holes(tokens) for tokens in sentences])
@@ -379,7 +379,7 @@ class GapListener:
         return has.issuperset(values.union(value.removeprefix("enum:") for value in listed))
 
     def _call(self, name: str, tokens: Tokens) -> AlignedSentence | None:
-        """Return a sentence as a call of a function that no template says.
+        """Return a sentence as a call of a function without a template.
 
         Values and listed words of the sentence become its inputs; None where some are left over, or
         a required one is missing.
@@ -472,10 +472,10 @@ def _draw(compiled: CompiledGrammar) -> tuple[frozenset[tuple[str, str]], dict[s
 def _all_words(
     known: FunctionWords, drawn: Mapping[str, set[str]], library: Library
 ) -> tuple[FunctionWords, frozenset[str]]:
-    """Return the words of all functions, and the functions that no template says.
+    """Return the words of all functions, and the functions without a template.
 
-    Of these they are what their authors call them; of those whose templates are put together, what
-    stands in sentences with them.
+    Their words are those of their authors; the words of functions whose templates are put
+    together are those of sentences with them.
     """
     own = dict(known.words)
     own.update((name, frozenset(words)) for name, words in drawn.items() if name not in own)

@@ -58,7 +58,7 @@ class Prediction:
     Attributes:
         id: that of the gold row.
         programs: its n-best list in token form, best first; empty for "I do not know".
-        confidences: one for each program, in [0, 1]; empty where the parser tells none.
+        confidences: one for each program, in [0, 1]; empty if the parser has none.
         is_reply: whether `refused` is known: a file of programs does not have it.
         refused: why the first program may not be acted on, one of answers.REFUSALS; None if it may.
     """
@@ -143,7 +143,7 @@ class GoldFile:
     """The rows of a gold file.
 
     Attributes:
-        name: file or URL: JSONL, TSV or Parquet, as its name says.
+        name: file or URL: JSONL, TSV or Parquet, as its name implies.
         language: that of all rows; "" for that of each row.
         programs: hash of a sentence that occurs more than once -> the programs of all its rows.
     """

@@ -265,12 +265,12 @@ class UtteranceWriter:
 
     Attributes:
         rules: name -> the template of a rule.
-        say_rule: gives the item that says a rule which stands alone, or its sequence where it has
+        say_rule: returns the item for a rule which stands alone, or its sequence where it has
             to be written out.
-        say_list: gives the item that says a value.
+        say_list: returns the item for a value.
         is_plain: whether words are those that people write, without their punctuation, and nothing
             may be glued to the end of a value; else as for hassil.
-        is_number: tells whether the values of a list are numbers.
+        is_number: whether the values of a list are numbers.
     """
 
     rules: Callable[[str], Sequence_]
@@ -284,7 +284,7 @@ class UtteranceWriter:
 
         Raises:
             CannotSayError: a glued word cannot be spelled out; NeverSaidError: no
-                sentence says it.
+                sentence derives it.
         """
         items: list[Item] = []
         for run in self._runs(sequence):

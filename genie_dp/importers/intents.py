@@ -310,7 +310,7 @@ class _Importer:
         )
 
     def _declare(self) -> None:
-        """Add the intents and slots that no sentence says."""
+        """Add the intents and slots without a sentence."""
         for intent, slots in self.sources.declared.items():
             parameters = self.parameters.setdefault(intent, {})
             if intent not in self.commands:
@@ -911,7 +911,7 @@ def _with_articles(
 
     Args:
         items: the utterance.
-        article: gives the category that says such a word as it stands.
+        article: returns the category for such a word as it stands.
         outer: the items after it.
     """
     changed: list[Item] = []

@@ -31,7 +31,7 @@ class SourceKind:
     Attributes:
         name: of the kind.
         what: a description.
-        recognizes: tells whether a source is of this kind; the first kind of KINDS that says so is
+        recognizes: whether a source is of this kind; the first kind of KINDS that accepts it is
             taken.
         read: reads one.
     """

@@ -100,7 +100,7 @@ class PretrainedNetwork(PointerNetwork):
         return _means(self.body.get_input_embeddings().weight[ids], owner, words)
 
     def _embedded_tokens(self, tokens: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
-        """Return (B, T, d) of extended ids; copied words have their vectors of `embedded` (B, S, d)."""
+        """Return (B, T, d) of extended ids; copied words have their vectors in `embedded`."""
         copied = tokens >= self.generated
         places = (tokens - self.generated).clamp(min=0)[:, :, None]
         there = embedded.gather(1, places.expand(-1, -1, embedded.shape[2]))

@@ -166,7 +166,7 @@ _NO_IDEA = re.compile("|".join(f"(?:{row.strip()})" for row in _PHRASES.strip().
 
 
 def says_no_idea(typed: str) -> bool:
-    """Return whether a text is no paraphrase but says that there is none.
+    """Return whether a text is no paraphrase but a note that there is none.
 
     >>> [says_no_idea(t) for t in ("I have no idea.", "IDK", "I don't understand this sentence")]
     [True, True, True]

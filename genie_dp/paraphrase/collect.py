@@ -77,7 +77,7 @@ class WorkerAnswer:
 
     @property
     def id(self) -> str:
-        """Return an id for the paraphrase that tells the row, but nothing of the worker.
+        """Return an id for the paraphrase that identifies the row, but not the worker.
 
         >>> WorkerAnswer("A1", "W1", "S7", 1, "..").id
         'S7-P6da4ac16'

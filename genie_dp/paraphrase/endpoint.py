@@ -46,7 +46,7 @@ class Service:
         base_url: such as https://api.openai.com/v1; "/chat/completions" is added.
         key: sent as bearer token; never shown, logged or stored.
         retries: further tries of a request after the first.
-        first_wait: seconds before the second try; doubled each time, unless the service says.
+        first_wait: seconds before the second try; doubled each time, unless the service sets it.
         per_minute: requests started in a minute, at most; 0 for no limit.
         timeout: seconds to wait for an answer.
     """

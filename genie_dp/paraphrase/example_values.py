@@ -162,7 +162,7 @@ def is_then(part: str, hour: int) -> bool:
 
 
 def hour_of(text: str) -> int | None:
-    """Return the hour, of 24, of a time that says its half of the day; None for other texts.
+    """Return the hour, of 24, of a time with its half of the day; None for other texts.
 
     >>> hour_of("2:30 pm"), hour_of("12 am"), hour_of("8:30")
     (14, 0, None)

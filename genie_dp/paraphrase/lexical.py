@@ -120,7 +120,7 @@ def replace_words(
 
     Args:
         utterance: tokens joined by one space.
-        rng: says how many, and which; nothing else does.
+        rng: decides how many, and which; nothing else does.
         protected: positions of tokens that belong to values (see `value_positions`).
         most: replacements in one sentence, at most.
 

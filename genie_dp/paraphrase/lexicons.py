@@ -115,7 +115,7 @@ def read_lexicon(path: Path | str) -> WordList:
 
     Raises:
         GenieError: all mistakes of the file (P101 columns, P102 part of speech), no UTF-8 (R003),
-            cut off or packed otherwise than its name says (R001), or nothing in it that can be
+            cut off or not packed as its name implies (R001), or nothing in it that can be
             used (P103).
     """
     forms: list[Substitution] = []

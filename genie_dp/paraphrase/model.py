@@ -102,7 +102,7 @@ class ModelParaphraser:
         return key_of(shown_row.sentence, place, self.number, self.config)
 
     def _sample_texts(self, sentences: Sequence[str], place: int) -> list[tuple[str, ...]]:
-        """Return the different texts that the model says to each sentence, in order."""
+        """Return the different outputs of the model for each sentence, in order."""
         import torch
 
         config, loaded = self.config, self.loaded

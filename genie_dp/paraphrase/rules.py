@@ -107,7 +107,7 @@ class RuleParaphraser:
 
 
 def shows_result(program: str) -> bool:
-    """Return whether a program says that it shows something, so that it can be asked for.
+    """Return whether a program shows its result, so that it can be asked for.
 
     ThingTalk does, S-expressions do not: "can i have a pizza" is no wish to see one.
 

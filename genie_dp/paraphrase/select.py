@@ -76,7 +76,7 @@ def _has_output(signature: Signature | None, name: str) -> bool:
 
 @dataclass(slots=True)
 class Relatedness:
-    """Tells which functions have to do with each other. Two functions are related if
+    """Decides which functions are related. Two functions are if
 
     - they belong to one skill;
     - the program passes a value from one to the other;
@@ -221,7 +221,7 @@ _PAIRS: tuple[Sort, ...] = ("other-pair", "mixed-pair", "easy-pair")
 
 
 def sort_of(signature: FunctionNames, rules: SelectionRules) -> Sort:
-    """Return the sort of a signature, which says its rate.
+    """Return the sort of a signature, which determines its rate.
 
     >>> sort_of(("@a.f", "@b.g"), SelectionRules(is_easy=lambda f: f == "@b.g"))
     'mixed-pair'

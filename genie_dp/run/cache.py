@@ -135,7 +135,7 @@ def place_in_cache(settings: object, suffix: str) -> Path | None:
     """Return the file for data that depend on these settings and this code; None if none is kept.
 
     Args:
-        settings: plain data whose `repr` tells it from others.
+        settings: plain data whose `repr` identifies it.
         suffix: such as ".rows".
     """
     folder = _folder()

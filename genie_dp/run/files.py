@@ -89,7 +89,7 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
     """Open a file or URL for reading bytes, unpacked by its suffix.
 
     Raises:
-        GenieError: it was cut off, is not compressed as its name says, or is a URL that does not
+        GenieError: it was cut off, is not compressed as its name implies, or is a URL that does not
             open (R001), now or later.
         OSError: a local file cannot be read.
     """
@@ -238,7 +238,7 @@ def _unwritable(target: str, error: Exception) -> Problem:
 def open_bytes(target: str) -> Iterator[BinaryIO]:
     """Open an output for bytes: a path, a URL that smart-open knows, or "-" for stdout.
 
-    The suffix says how it is compressed (.gz, .bz2, .xz). A local file gets its name when the block
+    The suffix implies the compression (.gz, .bz2, .xz). A local file gets its name when the block
     ends well; when it raises, nothing is left. Equal content gives equal bytes.
     """
     if target == "-":

@@ -42,7 +42,7 @@ def work_folder_of(target: Path) -> Path:
 
 @dataclass(slots=True)
 class WorkFolder:
-    """An open work folder: files that only grow, and a journal that says how far they are good.
+    """An open work folder: files that only grow, and a journal of the lengths that are good.
 
     Attributes:
         path: the folder.
@@ -201,7 +201,7 @@ _HELD: dict[Path, dict[str, Any]] = {}
 def hold(target: Path) -> Iterator[None]:
     """Keep other runs away from an output while the block runs.
 
-    A file beside the output says who holds it, and is locked: the lock of a process ends with it,
+    A file beside the output names its holder, and is locked: the lock of a process ends with it,
     however it ends. An error of a full disk that names no file names the output.
 
     Raises:

@@ -135,7 +135,7 @@ class RequestGate:
 
 
 def _is_foreign(headers: Headers) -> bool:
-    """Return whether a browser says that a form or script of another site sent this."""
+    """Return whether a form or script of another site sent this, according to the browser."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return True
     origin = headers.get("origin")

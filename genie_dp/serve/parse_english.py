@@ -11,7 +11,7 @@ _PATIENCE = 2.0  # seconds; an answer without English is better than none
 
 
 class ProgramDescriber:
-    """Says programs in English for one event loop."""
+    """Describes programs in English for one event loop."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A parser as OpenAI's chat completions ask it: tool calls, or a text that says why there are none.
+"""A parser behind OpenAI's chat completions: tool calls, or a text with the reason for none.
 
 A request holds the whole conversation. A question of ours is known by its code at the end of a
 message; the messages before it are parsed again, so that nothing is kept between requests.
@@ -169,7 +169,7 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     ('heat it', '20')
 
     Raises:
-        RefusedError: W003, nobody says anything, or a call has no result.
+        RefusedError: W003, there is no sentence, or a call has no result.
     """
     last = max((i for i, m in enumerate(messages) if m.role == "user"), default=None)
     if last is None:

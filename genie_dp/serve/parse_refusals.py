@@ -1,4 +1,4 @@
-"""How the parse service says no: a status, a code, a message and a hint, as JSON."""
+"""Refusals of the parse service: a status, a code, a message and a hint, as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -196,7 +196,7 @@ def run(
         load_inputs: reads the templates that describe programs: of a language, with these skills.
         tell: prints lines for the operator, such as the address.
         api: one of APIS.
-        is_stdio: whether it is spoken over standard input and output.
+        is_stdio: whether it is used over standard input and output.
         names: file of names for every request, in YAML.
         has_grammar: whether templates were named, so that languages without skills have some.
         device: where the network runs.
@@ -278,7 +278,7 @@ def serve_parser(
         model: name of the parser, for /health and the page.
         tell: prints lines for the operator.
         api: one of APIS.
-        is_stdio: whether it is spoken over standard input and output; then nothing listens.
+        is_stdio: whether it is used over standard input and output; then nothing listens.
         names: for every request: kind of entity -> names.
     """
     from genie_dp.serve.parse_service import ParseService

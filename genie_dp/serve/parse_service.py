@@ -58,7 +58,7 @@ class ServiceConfig:
     """How the service behaves.
 
     Attributes:
-        model: name of the parser, as /health tells it.
+        model: name of the parser, as in /health.
         examples: sentences that the page offers.
         functions: descriptions of functions for the page.
         names: those of whoever serves, for every request.

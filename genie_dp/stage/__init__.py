@@ -1,1 +1,1 @@
-"""The kernel: what every stage has in common, once."""
+"""The kernel: the common steps of all stages, once."""

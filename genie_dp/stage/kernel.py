@@ -32,12 +32,12 @@ class OutputOption:
     Attributes:
         help: a sentence for people.
         option: name of the option; "" where the command takes it by its place, None where there
-            is none: the stage changes what it is given, or writes to standard output alone.
+            is none: the stage changes its input, or writes to standard output alone.
         default: "-" for standard output; None where it must be given.
-        metavar: what stands for it in the help.
+        metavar: the placeholder for it in the help.
         is_required: whether a command needs it.
-        formats: what it can be written in, and the option for that.
-        default_format: the one that is meant without the option, where help says so.
+        formats: the formats that it can have, and the option for them.
+        default_format: the format without the option, as its help states.
         resume, overwrite: help of these options; "" where there are none.
     """
 
@@ -75,7 +75,7 @@ def jobs_setting() -> Any:
 
 
 def prior_setting(what: str) -> Any:
-    """Return the field of a private prior; its help begins with what it does to rows."""
+    """Return the field of a private prior; its help begins with the effect on rows."""
     text = f"{what} by what people ask for: a file of `genie-dp private prior`."
     return setting(None, text, value="prior")
 
@@ -160,7 +160,7 @@ class Stage:
         return ()
 
     def run(self, output: Output, *, progress: bool | None = None) -> Result:
-        """Do the work; return what was made and where.
+        """Do the work; return the result, with its place.
 
         Args:
             output: where it goes.

@@ -1,1 +1,1 @@
-"""Values in sentences: the numbers, units, money, times and dates that people say and write."""
+"""Values in sentences: numbers, units, money, times and dates in speech and in writing."""

@@ -83,7 +83,7 @@ def century(year: int) -> int:
 def written_day(text: str, today: date, *, day_first: bool) -> tuple[date, bool] | None:
     """Return the day that is written in digits, and whether its year is; None if there is no such.
 
-    Before a full stop the day is always first, and what can be no month is a day.
+    Before a full stop the day is always first, and a number that can be no month is a day.
 
     >>> written_day("14.3.2027", date(2027, 1, 13), day_first=False)
     (datetime.date(2027, 3, 14), True)

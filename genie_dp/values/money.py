@@ -12,7 +12,7 @@ class Currency:
     Attributes:
         code: in programs, lower-case.
         words: its names: one, several, and other words for several.
-        sign: what stands before the digits, or "".
+        sign: the sign before the digits, or "".
         spellings: further words and signs, which are understood and never written.
         cents: the words for hundredths, in the plural first; none where nobody names them.
     """
@@ -25,12 +25,12 @@ class Currency:
 
     @property
     def singular(self) -> str:
-        """Return what one of it is called."""
+        """Return its name in the singular."""
         return self.words[0]
 
     @property
     def plural(self) -> str:
-        """Return what several of it are called."""
+        """Return its name in the plural."""
         return self.words[1]
 
 

@@ -36,7 +36,7 @@ def cardinal(number: int, *, hyphen: bool = False, joined: bool = False) -> str:
     Args:
         number: less than a thousand trillions, in size.
         hyphen: write "twenty-five".
-        joined: say "and" after hundreds, as the British do.
+        joined: write "and" after hundreds, as in British English.
 
     >>> cardinal(1225), cardinal(-45, hyphen=True), cardinal(305, joined=True)
     ('one thousand two hundred twenty five', 'minus forty-five', 'three hundred and five')
@@ -91,7 +91,7 @@ def group_digits(number: int) -> str:
 
 
 def plain_digits(number: Decimal) -> str:
-    """Return the digits of a number, without zeros that say nothing.
+    """Return the digits of a number, without redundant zeros.
 
     >>> plain_digits(Decimal("2.50")), plain_digits(Decimal("1E+3"))
     ('2.5', '1000')
@@ -300,7 +300,7 @@ def _with_ones(ten: str, value: Decimal, forms: Sequence[str]) -> Iterator[tuple
 
 
 def _engine(words: Words):  # type: ignore[no-untyped-def]
-    """Return what spells numbers, None for a language without words, and the two purposes."""
+    """Return the speller of numbers, None for a language without words, and the two purposes."""
     language = words.number_language
     try:
         from unicode_rbnf import FormatPurpose, RbnfEngine

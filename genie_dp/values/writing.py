@@ -54,7 +54,7 @@ def number_forms(value: Decimal, *, is_bare: bool = False) -> Iterator[tuple[str
 
 
 def _word_forms(whole: int, *, is_bare: bool) -> Iterator[tuple[str, float]]:
-    """Yield the number in words; long numbers are rarely said so."""
+    """Yield the number in words, rarely for long numbers."""
     if is_bare and whole > 1000:
         return
     words = cardinal(whole)
@@ -70,7 +70,7 @@ def _word_forms(whole: int, *, is_bare: bool) -> Iterator[tuple[str, float]]:
 
 
 def _short_forms(whole: int) -> Iterator[tuple[str, float]]:
-    """Yield "2 million", "2.5 million", "40k": what leaves out no digit."""
+    """Yield "2 million", "2.5 million", "40k", where no digit is lost."""
     for size, name, letter in _ROUND:
         if whole < size or whole % (size // 10):
             continue
@@ -280,7 +280,7 @@ def _part_of_day(hour: int) -> str:
 
 
 def _past_forms(hour: int, minute: int) -> Iterator[tuple[str, float]]:
-    """Yield "half past eight in the evening"; the hour that is named tells the part of the day."""
+    """Yield "half past eight in the evening"; the part of the day is that of the named hour."""
     this, following = hour % 12, (hour + 1) % 12
     if minute == 30:
         yield f"half past {cardinal(this)} {_part_of_day(hour)}", 1.5

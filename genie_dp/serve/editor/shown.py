@@ -33,7 +33,7 @@ class Named:
         name: of a function or class, with its "@".
         place: where the word stands.
         functions: those whose parameter it is.
-        type: of a placeholder, whether a lambda says it or not; "" where it does not follow.
+        type: of a placeholder, whether a lambda declares it or not; "" where it does not follow.
         fills: the parameter that a placeholder gives a value to, such as "@com.gmail.inbox:date".
         first: where the placeholder is written in the utterance.
     """

@@ -30,9 +30,9 @@ class SkillCursor:
     """A place in a skill.tt.
 
     Attributes:
-        place: where it is: where a parent class, a member of the class, a parameter, a type, what
-            a unit measures, a unit of which another one is so many, the name of an annotation, a
-            part of speech stands, or inside of a text; "" elsewhere.
+        place: the syntactic place: where a parent class, a member of the class, a parameter, a
+            type, the measured quantity of a unit, a unit of which another one is so many, the name
+            of an annotation, a part of speech stands, or inside of a text; "" elsewhere.
         typed: the part of the word before the cursor.
         last: the token before that word; before a bracket, its owner.
         class_name, function, parameter: the declarations that it is inside of; "" for none.

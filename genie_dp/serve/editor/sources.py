@@ -52,7 +52,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSources:
-    """Where a document belongs, and the project that says so, or should."""
+    """Where a document belongs, and the project that determines it, or should."""
 
     sources: Sources
     project: ProjectPlaces | None = None
@@ -61,10 +61,10 @@ class DocumentSources:
 def find_sources(document: Path, find_project: FindProject) -> DocumentSources:
     """Return where a document belongs.
 
-    The project above it says so, as it does for `genie-dp check`. Without any, the folders do:
+    The project above it determines it, as for `genie-dp check`. Without any, the folders do:
     skills beside a folder of grammars, `thingpedia/CLASS/skill.tt` and
-    `grammars/LANGUAGE/main.genie`; and so they do for a skill that the project does not name. What
-    is missing comes with the package.
+    `grammars/LANGUAGE/main.genie`; and so they do for a skill that the project does not name. The
+    missing part comes with the package.
     """
     project = find_project(document.parent)
     if project is None or project.problems or _is_foreign(document, project):
