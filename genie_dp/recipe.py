@@ -35,8 +35,8 @@ class Setting:
         least, above, most, below: the range of a number, or of each number of a mapping.
         choices: all values that a text may have; empty for any.
         metavar: what stands for the value in a command's help.
-        option: name of the command's option, where that is not the field's own; None where a
-            command has no option for it, and only recipes set it.
+        option: name of the command's option, where that is not the field's own; None where its
+            config adds none to a command.
         value: kind of the value for a command: "file", "folder", "new folder", "text", "skills",
             "flag" for an option that negates the default, or a group of options that give one
             value, such as "library" (`cli.stage`). "" for the kind that follows from the type.

@@ -23,7 +23,7 @@ from genie_dp.evaluate.config import CoverageConfig
 @click.argument("sentences", nargs=-1, metavar="[FILE]...")
 @library_options
 @grammar_option
-@settings_options(CoverageConfig, leave_out=("locale",))
+@settings_options(CoverageConfig)
 @locale_option
 @click.option(
     "--from", "format_of_rows", type=click.Choice(list(READERS)),

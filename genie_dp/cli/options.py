@@ -69,24 +69,14 @@ GRAMMAR = ShippedPath("grammars", "en")
 # --------------------------------------------------------------------------- settings of configs
 
 
-def settings_options(
-    kind: type,
-    *,
-    leave_out: tuple[str, ...] = (),
-    names: Mapping[str, str] | None = None,
-) -> Decorator:
+def settings_options(kind: type) -> Decorator:
     """Return a decorator with an option for each setting of a config; its help and range.
 
     The command gets those that were given as `settings`, a mapping to make the config of.
-
-    Args:
-        kind: the config.
-        leave_out: settings without an option.
-        names: setting -> name of its option, where that is not the setting's own.
     """
     fields = {f.name: f for f in dataclasses.fields(kind)}
     hints = typing.get_type_hints(kind)
-    chosen = [name for name in settings_of(kind) if name not in leave_out]
+    chosen = {name: one for name, one in settings_of(kind).items() if one.option is not None}
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
@@ -96,10 +86,7 @@ def settings_options(
             return command(settings=given_values, **options)
 
         result: Any = with_settings
-        for name in reversed(chosen):
-            setting = settings_of(kind)[name]
-            if name in (names or {}):
-                setting = dataclasses.replace(setting, option=(names or {})[name])
+        for name, setting in reversed(chosen.items()):
             result = option_of_setting(fields[name], hints[name], setting)(result)
         return typing.cast("Command", result)
 

@@ -54,7 +54,7 @@ def _not_of_project(given: Mapping[str, Any]) -> Iterator[str]:
     type=click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True),
     help="Parse the sentence on each line, - for standard input.",
 )  # fmt: skip
-@settings_options(ParseConfig, names={"wake_words": "wake-word"})
+@settings_options(ParseConfig)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a sentence, a line each.")
 @click.option(
     "--as", "form", type=click.Choice(list(FORMS)),

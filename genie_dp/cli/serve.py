@@ -24,10 +24,7 @@ from genie_dp.serve.parse_server import APIS, JSON_API, STDIO_APIS, ParseServerC
     "--stdio", is_flag=True,
     help="With mcp: speak over standard input and output, and listen nowhere.",
 )  # fmt: skip
-@settings_options(
-    ParseServerConfig,
-    names={"allow_hosts": "allow-host", "examples": "example", "wake_words": "wake-word"},
-)
+@settings_options(ParseServerConfig)
 @click.option(
     "--names", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
     help="Names of yours that no list has, for every request, in YAML: kind of entity and a list.",

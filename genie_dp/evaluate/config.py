@@ -42,7 +42,7 @@ class CoverageConfig(ReverseConfig):
         "", "Day, such as 2026-11-25, from which dates are told [today].", metavar="DATE"
     )
     locale: str = setting(
-        DEFAULT, "Language of the sentences, or a file of its words.", metavar="LANGUAGE|FILE"
+        DEFAULT, "Language of the sentences, or a file of its words.", option=None
     )
     title: str = setting("", "Title of the page [the names of the inputs].")
 

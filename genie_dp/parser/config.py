@@ -246,7 +246,10 @@ class ParseConfig:
         None, "Programs that search keeps [what the parser has].", least=1, most=64
     )
     wake_words: tuple[str, ...] = setting(
-        (), "A name of the assistant, which is no part of a command: olly.", metavar="NAME"
+        (),
+        "A name of the assistant, which is no part of a command: olly.",
+        metavar="NAME",
+        option="wake-word",
     )
     english: bool = True
 

@@ -50,6 +50,7 @@ class ParseServerConfig:
         (),
         "A further name by which the server may be asked, such as a proxy's.",
         metavar="NAME",
+        option="allow-host",
     )
     batch_size: int = setting(
         16, "Sentences that are parsed together, at most.", least=1, most=1024
@@ -86,12 +87,16 @@ class ParseServerConfig:
         most=64,
     )
     wake_words: tuple[str, ...] = setting(
-        (), "A name of the assistant, which is no part of a command: olly.", metavar="NAME"
+        (),
+        "A name of the assistant, which is no part of a command: olly.",
+        metavar="NAME",
+        option="wake-word",
     )
     examples: tuple[str, ...] = setting(
         (),
         "A sentence that the page offers [some that the parser knows].",
         metavar="SENTENCE",
+        option="example",
     )
     spoken: tuple[str, ...] = setting(
         ("en",), "Language of the sentences, as wyoming tells it.", metavar="LANG"
