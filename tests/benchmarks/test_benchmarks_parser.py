@@ -187,7 +187,7 @@ def test_pizza_templates_take_the_words_of_the_data_set_where_they_are_said(work
 def test_a_parser_and_the_nearest_sentence_are_run_on_invented_rows(work, trial):
     nearest = Trial("nearest", trial.training, trial.tests, is_nearest=True)
     results = Results(work)
-    results.run([nearest, trial], BUDGET, (1,))
+    results.run([nearest, trial], (*BUDGET, "--out-of-scope", "0"), (1,))
     found = {line["name"]: line for line in results.lines()}
     assert found["nearest"]["results"]["test"]["accuracy"]["share"] == 1
     assert found["all"]["results"]["test"]["rows"] == len(orders())

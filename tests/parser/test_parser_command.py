@@ -144,7 +144,7 @@ def test_every_sort_of_parser_can_be_trained_and_read(tmp_path, options):
 def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, kind, options):
     pytest.importorskip("peft")
     base = save_tiny_base(tmp_path / "base", kind)
-    recipe = "batch: 4\nvalidations: 1\n"
+    recipe = "batch: 4\nvalidations: 1\nout_of_scope: 0\n"
     folder = train(tmp_path, "--model", base, *options, steps=2, recipe=recipe)
     assert Parser.from_pretrained(folder, beam=1).parse(["show mail about lunch"])[0].answers
 

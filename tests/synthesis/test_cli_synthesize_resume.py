@@ -14,7 +14,7 @@ from genie_dp.run.work import work_folder_of
 from genie_dp.synthesis import run as synthesis_job
 from tests.synthesis.synthesis_project import Project, errands, journal_lines, workers_of
 
-SIZE = 24_000  # seven blocks: enough to be killed in between
+SIZE = 16_000  # five blocks: enough to be killed in between
 pytestmark = pytest.mark.xdist_group("errands")
 
 
