@@ -85,7 +85,7 @@ class AugmentConfig:
         """Check every field.
 
         Raises:
-            GenieError: R040, all that is wrong; N002 or R060, no such locale.
+            GenieError: R040, all mistakes; N002 or R060, no such locale.
         """
         check_settings(self)
         locale_from(self.locale)

@@ -358,7 +358,7 @@ class Expander:
         self._varies = self.lexicon is not None or any(getattr(self.config, n) for n in NOISE)
 
     def factor(self, template: RowTemplate) -> int:
-        """Return how many rows are to be made of a row: more where its root template has few."""
+        """Return the number of rows to make of a row: more where its root template has few."""
         usual = self._usual_factor(template)
         rows = sum(self.roots.get(root, 0) for root in template.row.derivation[:1])
         if not usual or not rows:
@@ -366,7 +366,7 @@ class Expander:
         return max(usual, min(MOST_OF_RARE, -(-self.config.min_rows_per_template // rows)))
 
     def _usual_factor(self, template: RowTemplate) -> int:
-        """Return how many rows are to be made of a row (Genie, section 5.2)."""
+        """Return the number of rows to make of a row (Genie, section 5.2)."""
         config, row = self.config, template.row
         if row.source in NATURAL:
             has_text = any(place.sort == "listed" for place in template.places)

@@ -187,7 +187,7 @@ def _is_compared_twice(before: Sequence[str], program: str) -> bool:
 
 
 def left_over(places: Sequence[SlotPlace], filled: Collection[str]) -> dict[str, str]:
-    """Return mark -> name of the placeholders that stay, numbered anew from 0 for each stem.
+    """Return mark -> name of the placeholders that stay, numbered again from 0 for each stem.
 
     A parser numbers its placeholders from 0, so that QUOTED_STRING_1 becomes QUOTED_STRING_0 where
     words took the place of the first one.

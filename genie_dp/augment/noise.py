@@ -84,7 +84,7 @@ class Speech:
 
 @lru_cache(maxsize=16)
 def speech_of(language: str = DEFAULT) -> Speech:
-    """Return how people of a language talk and type.
+    """Return the speech and typing habits of a language.
 
     Raises:
         GenieError: N002, no such language; I003, the speller of its numbers is not installed.

@@ -96,7 +96,7 @@ class AugmentFile:
 
     @property
     def blocks(self) -> int:
-        """Return how many blocks the file has."""
+        """Return the number of blocks of the file."""
         return -(-self.rows // BLOCK)
 
 
@@ -460,7 +460,7 @@ class AugmentPreview(Result):
 
 @dataclass(frozen=True, slots=True)
 class _AugmentRun:
-    """One run of augmentation, and all that comes before its first row."""
+    """One run of augmentation, and its preparation."""
 
     stage: Augment
     inputs: tuple[AugmentFile, ...]

@@ -238,7 +238,7 @@ def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Dec
 
 
 def _count_allowed(low: Decimal, high: Decimal, step: Decimal, limits: Limits) -> int:
-    """Return how many multiples of a step lie between two numbers, within open bounds.
+    """Return the number of multiples of a step between two numbers, within open bounds.
 
     >>> _count_allowed(Decimal(0), Decimal(3), Decimal(500), Limits(Decimal(0), is_least_open=True))
     0

@@ -243,8 +243,8 @@ class Convert(Stage):
 
         Raises:
             GenieError: an input that is a pipe (D009), does not exist (D025) or is not of its
-                format (D020 to D024); formats that nobody named (D021), that do not go there (D026)
-                or lack a requested field (D029); an output that is there (D005, D006) or is
+                format (D020 to D024); formats that are not named (D021), that do not go there
+                (D026) or lack a requested field (D029); an output that is there (D005, D006) or is
                 the input (D027); no guarantee for rows of source private (D011, D012).
         """
         _check_input(self.input)

@@ -121,7 +121,7 @@ def side_of(name: str) -> ComparedDataset:
 
 
 def compare(old: ComparedDataset, new: ComparedDataset, *, shown: int = SHOWN) -> Json:
-    """Return how two data sets that were counted differ, as plain data.
+    """Return the differences of two counted data sets, as plain data.
 
     Counts of both are `{"old": .., "new": ..}`; swapping the sides swaps these.
 
@@ -211,7 +211,7 @@ def _functions(told: list[Json]) -> list[Json]:
 
 
 def spread(counts: Iterable[Mapping[str, Any]]) -> float:
-    """Return how far two distributions are apart: 0 for equal ones, 1 for those that share nothing.
+    """Return the distance of two distributions: 0 for equal ones, 1 for those that share nothing.
 
     It is the share of rows that would have to move (total variation).
 

@@ -1,6 +1,6 @@
 """Formats of data sets: their readers and writers, and the fields that each keeps.
 
-Readers and writers are imported when somebody asks for one.
+Readers and writers are imported when they are needed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

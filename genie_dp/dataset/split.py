@@ -491,7 +491,7 @@ class AssignedRows:
 
     @property
     def left_out(self) -> int:
-        """Return how many rows go into no part."""
+        """Return the number of rows that go into no part."""
         return int((self.numbers == LEFT_OUT).sum())
 
     def part(self, number: int) -> Rows:

@@ -234,7 +234,7 @@ def as_hashes(numbers: "array[int]") -> Hashes:
 
 
 def _ambiguous(sentences: Any, programs: Any) -> int:
-    """Return how many sentences stand for more than one program."""
+    """Return the number of sentences that stand for more than one program."""
     order = np.lexsort((programs, sentences))
     is_repeated = sentences[order][1:] == sentences[order][:-1]
     differ = programs[order][1:] != programs[order][:-1]

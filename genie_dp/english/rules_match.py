@@ -465,7 +465,7 @@ _PAIR = 8  # how much rarer a pair is, at least
 
 
 def commonness(key: str) -> float:
-    """Return how often sentences have a word, or a pair of words."""
+    """Return the frequency of a word, or of a pair of words, in sentences."""
     counts = [_COMMON.get(word, _RARE) for word in key.split(" ")]
     return min(counts) / (_PAIR if len(counts) > 1 else 1)
 

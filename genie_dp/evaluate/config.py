@@ -29,7 +29,7 @@ class EvaluationConfig:
         """Check every field.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: R040, all mistakes.
         """
         check_settings(self)
 
@@ -50,7 +50,7 @@ class CoverageConfig(ReverseConfig):
         """Check every field.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: R040, all mistakes.
         """
         ReverseConfig.__post_init__(self)
         locale_from(self.locale)

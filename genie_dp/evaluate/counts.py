@@ -81,7 +81,7 @@ class ConfidenceCounts:
 
 
 def area_under_roc(higher: Any, lower: Any) -> float | None:
-    """Return how often a value of the first array is above one of the second; half of ties count.
+    """Return the share of pairs in which the first array's value is higher; ties count half.
 
     None where one of them is empty.
 
@@ -301,12 +301,12 @@ class EvaluationCounts:
 
     @property
     def rows(self) -> int:
-        """Return how many rows were counted."""
+        """Return the number of counted rows."""
         return self.reached.total()
 
     @property
     def right(self) -> int:
-        """Return how many first programs are right."""
+        """Return the number of right first programs."""
         return self.reached[MATCH]
 
     def add(self, judged: JudgedRow, prediction: Prediction) -> None:

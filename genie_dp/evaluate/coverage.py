@@ -472,19 +472,19 @@ class CoverageReport(Result):
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """Return how many sentences have each verdict."""
+        """Return the number of sentences with each verdict."""
         counts = Counter(sentence.verdict for sentence in self.sentences)
         return {name: counts[name] for name in VERDICTS if counts[name]}
 
     @property
     def causes(self) -> dict[str, int]:
-        """Return how many of the missed sentences have each cause."""
+        """Return the number of missed sentences with each cause."""
         counts = Counter(s.missed.cause for s in self.missed if s.missed is not None)
         return {name: counts[name] for name in CAUSES if counts[name]}
 
     @property
     def functions(self) -> tuple[CoverageGroup, ...]:
-        """Return the functions of the sentences, those that are covered worst first."""
+        """Return the functions of the sentences, the worst covered first."""
         return _groups(self.counted, lambda s: s.functions)
 
     @property

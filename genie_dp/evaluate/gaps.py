@@ -158,7 +158,7 @@ class GapListener:
     def _has_known_names(self, reading: ReadValues) -> bool:
         """Return whether no word of a reading is taken for a name of a kind whose names are given.
 
-        Whoever gives the rooms of a house has no room "kitchen fan speed".
+        A caller who gives the rooms of a house has no room "kitchen fan speed".
         """
         kinds = self.names or {}
         for placeholder, value in reading.values.items():

@@ -185,7 +185,7 @@ def gold_view(text: str, gold: Gold, viewer: Viewer, file: str) -> ProgramView:
 
 
 def count_tiers(gold: ProgramView, predicted: ProgramView) -> int:
-    """Return how many tiers a program that type-checks has reached.
+    """Return the number of tiers that a program which type-checks has reached.
 
     >>> from genie_dp.evaluate.views import viewer_of
     >>> view = viewer_of("sexpr", None).view

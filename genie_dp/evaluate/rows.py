@@ -195,7 +195,7 @@ def open_gold(name: str, language: str | None = None) -> GoldFile:
 
 
 def skills_of(gold: str) -> tuple[Path, ...]:
-    """Return the skills that gold rows must fit if nobody names others: a folder has its own."""
+    """Return the skills that gold rows must fit if none are named: a folder has its own."""
     folder = Path(gold).resolve()
     if not folder.is_dir():
         return ()
@@ -303,7 +303,7 @@ class Predictions:
         self.waiting[prediction.id] = number, prediction
 
     def surplus(self) -> list[Problem]:
-        """Return a problem for each prediction that nobody asked for; reads the file to its end."""
+        """Return a problem for each superfluous prediction; reads the file to its end."""
         if self._source is None:
             self._source = read_predictions(self.name)
         for numbered in self._source:

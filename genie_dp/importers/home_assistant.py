@@ -43,7 +43,7 @@ def is_home_assistant(source: ImportSource) -> bool:
 
 
 def custom_folders(folder: Path) -> dict[str, Path]:
-    """Return language -> the folder of the sentences that somebody wrote in it.
+    """Return language -> the folder of its custom sentences.
 
     Args:
         folder: the configuration of a home, its `custom_sentences`, or a language of these.

@@ -38,7 +38,7 @@ class PermutedRows(Generic[Row]):
 
     @property
     def per_epoch(self) -> float:
-        """Return how many batches hold as many rows as there are."""
+        """Return the number of batches that hold as many rows as there are."""
         return len(self.rows) / self.size
 
     def batch(self, number: int) -> list[Row]:

@@ -122,7 +122,7 @@ class ProgramFeed(Module):
     def __init__(self, vocabulary: Vocabulary, size: int, width: int):
         """Make a model with states of a size, and a layer to a decoder's width.
 
-        The layer starts at zero, so that the decoder starts as if nobody fed it.
+        The layer starts at zero, so that the decoder starts as if without its input.
         """
         super().__init__()
         self.generated = vocabulary.generated

@@ -91,7 +91,7 @@ class TrainingBudget:
             raise ValueError(f"expected steps or epochs, or seconds, got {self}")
 
     def progress(self, *, steps: int, epochs: float, seconds: float) -> float:
-        """Return how much of the budget is used up, 1 when it is."""
+        """Return the share of the budget that is used up, at most 1."""
         done = ((steps, self.steps), (epochs, self.epochs), (seconds, self.seconds))
         return min(1.0, max(used / limit for used, limit in done if limit is not None))
 
@@ -481,7 +481,7 @@ class Run:
         return True
 
     def _comparable(self) -> dict[str, Any]:
-        """Return all that the weights depend on, as JSON gives it back.
+        """Return everything that the weights depend on, as JSON gives it back.
 
         Of several processes each draws its own random numbers, so their number counts.
         """
@@ -500,7 +500,7 @@ class Run:
 def _seed_device(device: torch.device, seed: int) -> None:
     """Seed the random generators of a device.
 
-    `torch.manual_seed` also prepares for devices that nobody uses, in half a millisecond.
+    `torch.manual_seed` also prepares for unused devices, in half a millisecond.
     """
     if device.type == "cpu":
         torch.default_generator.manual_seed(seed)

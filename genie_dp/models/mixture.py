@@ -105,7 +105,7 @@ class Batches(Protocol):
 
     @property
     def per_epoch(self) -> float:
-        """Return how many batches hold as many rows as there are."""
+        """Return the number of batches that hold as many rows as there are."""
 
     def take(self, number: int, rank: int, world: int) -> tuple[Any, float]:
         """Return a batch and the weighted tokens of it that losses are taken of.

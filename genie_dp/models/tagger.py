@@ -49,7 +49,7 @@ def words_of(text: str) -> list[tuple[int, int]]:
 
 
 def read_as(word: str) -> str:
-    """Return how a word is read: small letters, and all digits alike.
+    """Return the normal form of a word: small letters, and all digits alike.
 
     >>> read_as("Ann"), read_as("4711")
     ('ann', '0000')
@@ -75,7 +75,7 @@ class Tagged:
     Attributes:
         words: as `read_as` gives them.
         shapes: as `shape_of` gives them.
-        labels: OUTSIDE, or 1 + the number of a kind; empty where nobody knows.
+        labels: OUTSIDE, or 1 + the number of a kind; empty if unknown.
     """
 
     words: tuple[str, ...]

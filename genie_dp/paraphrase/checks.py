@@ -303,7 +303,7 @@ def check_config_of(settings: CheckSettings) -> CheckConfig:
 def faults_of(
     shown_row: ShownRow, typed: str, others: Sequence[str] = (), config: CheckConfig = DEFAULT
 ) -> tuple[ParaphraseFault, ...]:
-    """Return all that is wrong with a paraphrase, in the order of FAULTS; empty if it is good.
+    """Return all faults of a paraphrase, in the order of FAULTS; empty if it is good.
 
     Args:
         shown_row: the row that was to be paraphrased, with the values that were shown.
@@ -388,7 +388,7 @@ def value_faults(
 def _added_texts(
     shown_row: ShownRow, found_values: FoundValues, words: Sequence[str]
 ) -> Iterator[ParaphraseFault]:
-    """Yield texts in quotes that nobody asked for; words of the sentence may be put in quotes."""
+    """Yield texts in quotes that were not asked for; words of the sentence may be put in quotes."""
     used = {i for place in found_values.spans for i in range(place.start, place.end)}
     sentence_words = set(words_of(shown_row.sentence))
     for text in _quoted_texts(words, used):
@@ -472,12 +472,12 @@ def essence_of(words: Iterable[str]) -> str:
 
 
 def essence_distance(left: str, right: str) -> float:
-    """Return how far two essences are apart: edits over length, in characters."""
+    """Return the distance of two essences: edits over length, in characters."""
     return float(_levenshtein().normalized_distance(left, right))
 
 
 def distance(left: str, right: str) -> float:
-    """Return how far two sentences are apart: edits over length, in characters of their essence.
+    """Return the distance of two sentences: edits over length, in characters of their essence.
 
     >>> distance("get the files", "Please get files."), distance("get the files", "show them")
     (0.0, 0.8888888888888888)

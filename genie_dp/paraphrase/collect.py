@@ -88,7 +88,7 @@ class WorkerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JudgedParaphrase:
-    """A paraphrase with all that speaks against it; `faults` and `reasons` are empty if it is good.
+    """A paraphrase with all objections to it; `faults` and `reasons` are empty if it is good.
 
     Attributes:
         reasons: those that no single sentence shows: a bad worker, votes.
@@ -132,7 +132,7 @@ class Collection:
         return tuple(judged for judged in self.judged if judged.names)
 
     def reasons(self) -> Counter[str]:
-        """Return how many paraphrases have each reason against them."""
+        """Return the number of paraphrases with each reason against them."""
         return Counter(name for judged in self.judged for name in judged.names)
 
 

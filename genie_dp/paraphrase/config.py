@@ -107,7 +107,7 @@ class ParaphraseConfig:
         """Check every field.
 
         Raises:
-            GenieError: R040, all that is wrong; N002 or R060, no such locale.
+            GenieError: R040, all mistakes; N002 or R060, no such locale.
         """
         check_settings(self)
         locale_from(self.locale)
@@ -243,7 +243,7 @@ class SelectConfig:
         """Check every field.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: R040, all mistakes.
         """
         check_settings(self)
 
@@ -268,7 +268,7 @@ class TaskConfig:
         """Check every field.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: R040, all mistakes.
         """
         check_settings(self)
 
@@ -290,7 +290,7 @@ class CheckSettings:
         """Check every field.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: R040, all mistakes.
         """
         check_settings(self)
 

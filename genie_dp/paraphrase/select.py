@@ -161,7 +161,7 @@ class SelectionRules:
     """The requirements on rows and functions.
 
     Attributes:
-        kind: function -> "query" or "action"; None if nobody knows it.
+        kind: function -> "query" or "action"; None if unknown.
         is_easy: whether people understand a function at once.
         is_hard: whether a function needs an easy one beside it.
         takes_function: whether a function may occur at all.
@@ -196,7 +196,7 @@ class ChosenRows:
 
     @property
     def left_out(self) -> Counter[str]:
-        """Return how many rows were left out for each reason."""
+        """Return the number of rows left out for each reason."""
         return sum((signed.left_out for signed in self.signatures.values()), Counter())
 
 

@@ -56,7 +56,7 @@ def unguard_formula(text: str) -> str:
 
 
 def write_table(target: str, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> int:
-    """Write a table as CSV and return how many rows it has, the header aside."""
+    """Write a table as CSV and return the number of its rows, the header aside."""
     count = 0
     with open_text(target) as out:
         writer = csv.DictWriter(out, columns, lineterminator="\r\n")

@@ -92,7 +92,7 @@ class Reply:
 
     @property
     def confidence(self) -> float:
-        """Return how probably it is right, from 0 to 1; 0 where there is none."""
+        """Return the probability that it is right, from 0 to 1; 0 where there is none."""
         return self.answers[0].confidence if self.answers else 0.0
 
     @property
@@ -124,7 +124,7 @@ class Reply:
         """Return the question; "" where there is none.
 
         Args:
-            program: the first one, in words to show to whoever is asked.
+            program: the first one, in words to show to the user.
         """
         if self.refused == CONFIRM:
             return f"Did you mean this: {program.rstrip('.')}?"
@@ -200,7 +200,7 @@ class SentenceParser(Protocol):
 
         Args:
             context: the reply whose question the sentences answer.
-            names: kind of entity -> names that belong to who asks.
+            names: kind of entity -> names that belong to the user.
         """
 
     def schema(self) -> dict[str, Any]:

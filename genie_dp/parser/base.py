@@ -170,7 +170,7 @@ class LibraryBatches:
 
     @property
     def per_epoch(self) -> float:
-        """Return how many batches hold as many rows as there are."""
+        """Return the number of batches that hold as many rows as there are."""
         return sum(batches.chunks.per_epoch for batches in self.libraries)
 
     def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Batch, float]:
@@ -269,7 +269,7 @@ def for_library(
 
 
 def accuracy_of(base: SavedModel, one: LibraryRows, rows: Sequence[Checked]) -> float:
-    """Return how many of a library's rows are parsed rightly, by its cards alone."""
+    """Return the number of a library's rows that are parsed rightly, by its cards alone."""
     network = for_library(base, one.tokens, one.cards)
     network.model.eval()
     decoder = Decoder(
@@ -334,8 +334,8 @@ def train_base(
     """Return a base model, trained; it goes on from the checkpoint of a folder.
 
     Args:
-        libraries: those that it learns from.
-        unseen: those that it is only validated with.
+        libraries: the libraries to learn from.
+        unseen: libraries for validation alone.
         config: batches, seed, shares and the network's settings.
         settings: of the loop; its budget has steps.
         start: an earlier base to go on from, such as with other libraries; None begins anew.

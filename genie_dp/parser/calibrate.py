@@ -1,4 +1,4 @@
-"""Calibrating a finished parser anew, as a stage: how sure it may be, measured on real rows."""
+"""Calibrating a finished parser again, as a stage: its confidence is fitted to real rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +14,7 @@ from genie_dp.stage.kernel import Stage
 
 @dataclass(frozen=True, slots=True)
 class CalibrateResult(Result):
-    """A parser whose confidence was fitted anew.
+    """A parser whose confidence was fitted again.
 
     Attributes:
         parser: its folder.

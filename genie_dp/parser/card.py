@@ -38,7 +38,7 @@ class Card:
         example: a sentence to try.
         curves: name of the picture, "" for none.
         has_skills: whether skills or declarations lie beside it; S-expressions may do without.
-        start: name of the parser that was gone on from; its card is start.md.
+        start: name of the parser that this one continues; its card is start.md.
         is_from_base: whether it began with the shipped base.
         spoken: language of the sentences.
     """
@@ -70,12 +70,12 @@ class Card:
 
     @property
     def private_rows(self) -> int:
-        """Return how many rows are private."""
+        """Return the number of private rows."""
         return int(self.counts["rows"].get("private", 0))
 
     @property
     def human_rows(self) -> int:
-        """Return how many rows people wrote."""
+        """Return the number of rows that people wrote."""
         return int(self.counts["rows"].get("human", 0))
 
 

@@ -211,7 +211,7 @@ class ParserConfig:
 
     @property
     def start_folder(self) -> Path | None:
-        """Return the folder of the parser that is gone on from; None for the base, or nothing."""
+        """Return the folder of the parser to continue; None for the base, or nothing."""
         return Path(self.start) if self.start not in ("", BASE, NOTHING) else None
 
     @property
@@ -257,7 +257,7 @@ class ParseConfig:
         """Check every field by itself.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: R040, all mistakes.
         """
         check_settings(self)
 

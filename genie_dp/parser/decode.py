@@ -29,7 +29,7 @@ LONGEST = 150
 
 
 def search_settings(*, beam: int = 1, longest: int = 150) -> SearchSettings:
-    """Return how parsers search."""
+    """Return the settings of parsers' search."""
     return SearchSettings(beam=beam, longest=longest, margin=_MARGIN, floor=_FLOOR)
 
 

@@ -78,7 +78,7 @@ class LazyTemplates:
         return cls(files.templates_as_text(inputs), lambda: inputs, inputs.fingerprint())
 
     def index(self, library: Library, values: SaidValues) -> IndexedGrammar:
-        """Return them as they were indexed before, from the user's cache, or anew."""
+        """Return the indexed templates, from the user's cache, or index them."""
         if self._indexed is not None:
             return self._indexed
         shared = {"library": library, "language": get_language(library.language)}

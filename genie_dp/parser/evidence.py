@@ -295,7 +295,7 @@ class Evidence:
         operators: Operators | None = None,
         near: Callable[[Sequence[str]], frozenset[str]] | None = None,
     ) -> Support:
-        """Return how well a program is supported by its sentence.
+        """Return the support of a program by its sentence.
 
         Where no row contains one of its words, rows may contain an everyday paraphrase, or the
         library may have a word that is near to it.
@@ -328,7 +328,7 @@ class Evidence:
         parts: Iterable[str],
         operators: Operators | None,
     ) -> Support:
-        """Return how well a program is supported by its sentence in just these words."""
+        """Return the support of a program by its sentence in just these words."""
         words = content_words(sentence, program, self.words)
         all_terms = list(_terms(sentence, program, self.words))
         terms = list(dict.fromkeys(all_terms))

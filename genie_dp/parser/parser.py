@@ -386,7 +386,7 @@ class Parser:
             context: the reply whose question the sentences answer: a sentence that can be read as
                 the missing input completes its program, any other is parsed by itself. So is one
                 that may be a name which no list has, if it is understood as a command.
-            names: kind of entity -> names that belong to who asks, such as {"room": ["carport"]}.
+            names: kind of entity -> names that belong to the user, such as {"room": ["carport"]}.
 
         Raises:
             GenieError: I002, a sentence of more characters than any reader takes; I012, names of a
@@ -520,7 +520,7 @@ class Parser:
         return candidates[0].filled.tokens == canonical_text(row.program, self.target)
 
     def score(self, rows: Sequence[Checked]) -> Score:
-        """Return how many rows are answered rightly, and the signals of the answers."""
+        """Return the number of rows that are answered rightly, and the signals of the answers."""
         assert self._learned is not None
         with self._lock:
             return score(self._learned.decoder, rows, self._learned.evidence)

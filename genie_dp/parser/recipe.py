@@ -95,7 +95,7 @@ class Train(Stage):
         """Return the settings of the parser.
 
         Raises:
-            GenieError: N001 or N002, all that is wrong with them.
+            GenieError: N001 or N002, all mistakes in them.
         """
         return config_of(self.recipe, self.inputs, self.given)
 
@@ -116,7 +116,7 @@ def read_recipe(path: Path) -> dict[str, Any]:
 
 
 def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, Any]) -> ParserConfig:
-    """Return the settings of a recipe, with those that are given before them.
+    """Return the settings of a recipe, overridden by the given ones.
 
     Without a start it is the shipped base, where the network is the default one and the sentences
     are English; without a budget it is 600 steps from there, and 3,000 from elsewhere. With a
@@ -163,7 +163,7 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
 
 
 def carried_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of a parser that one that goes on from it must share.
+    """Return the settings that a parser must share with the one that it continues.
 
     Raises:
         GenieError: N010, it is no parser.

@@ -118,7 +118,7 @@ class _Run:
         validated: SHA-256 of the files that are validated with.
         spent: the guarantee of private rows, and of a prior.
         ledgers: those of the rows that have one.
-        start: the parser that is gone on from.
+        start: the parser to continue.
         templates: those that the rows were made of, which are kept with the parser.
     """
 
@@ -147,13 +147,13 @@ class _Run:
 
     @property
     def start_digest(self) -> str:
-        """Return the SHA-256 of the network that is gone on from; "" for none."""
+        """Return the SHA-256 of the network to continue; "" for none."""
         if self.start:
             return self.start.digest
         return digest_of(BASE_FOLDER) if self.config.start == BASE else ""
 
     def settings(self) -> dict[str, Any]:
-        """Return all that the weights depend on; resuming with other settings is refused."""
+        """Return everything that the weights depend on; resuming with other settings is refused."""
         settings = {
             "version": __version__,
             "language": self.target.language.name,
@@ -334,7 +334,7 @@ class _Screen:
         self.line(f"{place}, loss {event['loss']:.3f}{self.best}{time_left}")
 
     def _place(self, event: Mapping[str, Any]) -> tuple[str, float]:
-        """Return how far training is, in words and as the share of the budget."""
+        """Return the progress of training, in words and as the share of the budget."""
         config, places = self.config, []
         if config.steps is not None:
             words = f"step {event['step']:,} of {config.steps:,}"
@@ -385,7 +385,7 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
 
 
 def _derive(job: _Run, reading: Reading, jobs: int, rows: Sequence[Example]) -> list[bool | None]:
-    """Return whether templates answer each row rightly; None for those that they leave."""
+    """Return whether templates answer each row rightly; None for rows left to the network."""
     parser = _template_parser(job, reading)
     blocks = range(-(-len(rows) // _DERIVED_TOGETHER))
     first_results = [

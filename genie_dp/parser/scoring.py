@@ -60,7 +60,7 @@ class Score:
         return sqrt(share * (1 - share) / (self.rows + 4))
 
     def confidences(self, calibration: Calibration) -> list[float]:
-        """Return how sure the first programs are, 0 where there is none."""
+        """Return the confidences of the first programs, 0 where there is none."""
         return [calibration.confidence(x) if x else 0.0 for x in self.signals]
 
     def share_accepted(self, calibration: Calibration, threshold: float) -> float:
@@ -69,7 +69,7 @@ class Score:
 
 
 def score(decoder: Decoder, rows: Sequence[Checked], evidence: Evidence | None = None) -> Score:
-    """Return how many of the first programs are right: equal in canonical form.
+    """Return the score of first programs: those equal to the row's in canonical form are right.
 
     A row to refuse is right if refusal is likelier than any program; its signals are of the first
     program, which would otherwise have been the answer.

@@ -124,7 +124,7 @@ class ParseSession:
         count: programs of each sentence, at most.
         english: describes programs in English; None for no descriptions.
         tables: rows that queries answer; None if programs are not to be run.
-        names: kind of entity -> names that belong to who asks.
+        names: kind of entity -> names that belong to the user.
     """
 
     parser: Parser

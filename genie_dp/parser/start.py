@@ -156,7 +156,7 @@ def guarantee_of_both(start: Start | None, rows: Spent | None, named: Spent | No
     Two guarantees do not add up by themselves: their ledger states the guarantee of both.
 
     Args:
-        start: the parser that is gone on from.
+        start: the parser to continue.
         rows: the guarantee of the rows, if known.
         named: the guarantee that the user states; it is to cover both.
 

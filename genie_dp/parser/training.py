@@ -78,7 +78,7 @@ class StoreBatches:
 
     @property
     def per_epoch(self) -> float:
-        """Return how many batches hold as many rows as there are."""
+        """Return the number of batches that hold as many rows as there are."""
         return self._schedule.per_epoch
 
     def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Batch, float]:
@@ -123,7 +123,7 @@ class Material:
         refusals: sentences to refuse that are not learned from.
         texts: constants of programs, for the grammar.
         begins: tokens that programs begin with.
-        start: the parser that is gone on from; None for a new network.
+        start: the parser to continue; None for a new network.
     """
 
     target: Target
@@ -203,7 +203,7 @@ def train(
 def _refusal_figures(
     meant: Score, refusals: Score, calibration: Calibration, threshold: float
 ) -> dict[str, Any]:
-    """Return how many sentences to refuse are accepted, and of the others; none without any."""
+    """Return the accepted shares of sentences to refuse, and of the others; {} without any."""
     if not refusals.rows:
         return {}
     accepted = refusals.share_accepted(calibration, threshold)

@@ -170,7 +170,7 @@ def load_pickled(path: Path | None, shared: Mapping[str, Any] | None = None) -> 
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a file is ours: unpickling runs code, so nobody else may have written it."""
+    """Return whether a file is ours: unpickling runs code, so it must not be written by others."""
     return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
@@ -222,7 +222,7 @@ class _Pickler(pickle.Pickler):
         return self.names.get(id(made))
 
     def reducer_override(self, made: Any) -> Any:
-        """Return how a frozen dataclass or mapping is made again; others are as ever."""
+        """Return the reducer of a frozen dataclass or mapping; others are pickled as ever."""
         kind: Any = type(made)
         if kind in self.without:
             return type(None), ()

@@ -299,7 +299,7 @@ class NamedFile(FileIO):
         return cast("BinaryIO", BufferedWriter(raw))
 
     def write(self, content: Any, /) -> int:
-        """Write bytes; return how many."""
+        """Write bytes; return their number."""
         with named_trouble(self.shown):
             return super().write(content) or 0
 
@@ -337,7 +337,7 @@ def _compress(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def for_owner_alone() -> Iterator[None]:
-    """Let files that are made in this block be read and written by nobody else."""
+    """Let files that are made in this block be private to the user."""
     before = os.umask(0o077)
     try:
         yield

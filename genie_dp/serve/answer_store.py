@@ -143,7 +143,7 @@ class AnswerStore:
     # ------------------------------------------------------------------------ for a worker
 
     def known_name(self, worker: str) -> str:
-        """Return the name as it was written first by whoever has it; "Ada" and "ada" are one."""
+        """Return the name as its owner wrote it first; "Ada" and "ada" are one."""
         key = _key(worker)
         with self._lock:
             record = self._connection.execute(
@@ -208,7 +208,7 @@ class AnswerStore:
         return record[0], tuple(json.loads(record[1] or "[]"))
 
     def answers(self, worker: str) -> tuple[Answered, ...]:
-        """Return all that a worker answered or skipped, the latest first."""
+        """Return all answers and skipped sentences of a worker, the latest first."""
         with self._lock:
             rows = self._connection.execute(
                 _ANSWERS.replace(
@@ -221,7 +221,7 @@ class AnswerStore:
         )
 
     def progress(self, worker: str, *, people: int, now: float) -> Progress:
-        """Return how far a worker is."""
+        """Return the progress of a worker."""
         with self._lock:
             connection = self._connection
             record = connection.execute("SELECT id FROM worker WHERE key = ?", (_key(worker),))
@@ -263,7 +263,7 @@ class AnswerStore:
                 yield Assignment(id, of, worker, accepted, touched, answers)
 
     def counts(self) -> tuple[int, int, int]:
-        """Return how many sentences, answers and workers with answers there are."""
+        """Return the numbers of sentences, of answers and of workers with answers."""
         answers = "FROM answer JOIN assignment a ON a.id = answer.assignment WHERE texts <> '[]'"
         with self._lock:
             sentences, answered, workers = self._connection.execute(

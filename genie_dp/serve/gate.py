@@ -54,7 +54,7 @@ class RequestGate:
         most_bytes: int = MOST_BYTES,
         refuse: Callable[[int, str], Response] = in_words,
     ):
-        """Wrap an app; without `access` whoever can connect is let in.
+        """Wrap an app; without `access` everybody is let in who can connect.
 
         Args:
             most_bytes: of a request's body.
@@ -100,7 +100,7 @@ class RequestGate:
         return self._unknown(HTTPConnection(scope), self._access) if self._access else None
 
     def _unknown(self, asked: HTTPConnection, access: Access) -> Response | None:
-        """Return None for whoever has the cookie; with the token in the address they get it."""
+        """Return None for visitors with the cookie; with the token in the address they get it."""
         if access.signer.is_access_token(asked.cookies.get(access.cookie, "")):
             return None
         token = asked.query_params.get("token", "")

@@ -74,7 +74,7 @@ def rule_for(host: str, more: Collection[str] = ()) -> HostRule:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; connections wait in it until somebody accepts them.
+    """Return a socket that listens; connections wait in it until they are accepted.
 
     Raises:
         GenieError: P204, the address is taken, or none of this machine.

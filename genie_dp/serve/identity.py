@@ -18,7 +18,7 @@ class Visitor:
 
 
 def new_visitor() -> Visitor:
-    """Return a visitor nobody has seen before."""
+    """Return a new visitor."""
     return Visitor(secrets.token_urlsafe(_BYTES))
 
 
@@ -32,7 +32,7 @@ class Signer:
         self._access = itsdangerous.Signer(secret, salt="access", digest_method=hashlib.sha256)
 
     def cookie(self, visitor: Visitor) -> str:
-        """Return a visitor as a cookie that nobody else can make.
+        """Return a visitor as a signed cookie, which others cannot make.
 
         >>> signer = Signer(b"secret")
         >>> signer.visitor(signer.cookie(Visitor("m", "Ada")))

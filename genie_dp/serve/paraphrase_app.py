@@ -81,7 +81,7 @@ class ParaphrasePages:
     # ------------------------------------------------------------------------ who is there
 
     def visitor(self, request: Request) -> Visitor:
-        """Return who asks; a name that the server was started with counts for all."""
+        """Return the visitor of a request; a name given to the server counts for all visitors."""
         known_visitor = self.signer.visitor(request.cookies.get(self.cookie, "")) or new_visitor()
         return (
             known_visitor
@@ -165,7 +165,7 @@ class ParaphrasePages:
         return self.rows[record[0]], record[1]
 
     def answers(self, visitor: Visitor) -> Response:
-        """Return the page with all that the visitor wrote and skipped."""
+        """Return the page with all answers and skipped sentences of the visitor."""
         if not visitor.worker:
             return RedirectResponse("/", 303)
         return self.page(visitor, "answers", answers=self.store.answers(visitor.worker))
@@ -173,7 +173,7 @@ class ParaphrasePages:
     # ------------------------------------------------------------------------------- forms
 
     def enter(self, visitor: Visitor, typed: str) -> Response:
-        """Take a name; whoever gives one that is known goes on with its sentences."""
+        """Take a name; a visitor with a known name goes on with its sentences."""
         name = writing.worker_name(typed)
         if name is None:
             return self.page(visitor, "name", fault=_NO_NAME, status=422)
@@ -253,7 +253,7 @@ def paraphrase_app(
     """Return the app, behind its gate.
 
     Args:
-        rows: the sentences by their ids, all that the store has.
+        rows: the sentences by their ids, all of the store.
         needs_token: whether only those get in who know the token of the store.
     """
     pages = ParaphrasePages(store, rows, config)

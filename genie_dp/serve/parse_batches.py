@@ -65,7 +65,7 @@ class _Item:
 
 
 class Batcher:
-    """Parses in a thread of its own; whoever submits a sentence gets a future for its reply.
+    """Parses in a thread of its own; a submitted sentence gets a future for its reply.
 
     All sentences of a batch are parsed in the same ways: the width of the search may depend on the
     count, and no reply may depend on the requests of others.
@@ -91,7 +91,7 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """Return how many sentences wait."""
+        """Return the number of waiting sentences."""
         return len(self._waiting)
 
     def submit(self, sentences: Sequence[str], ways: ParseWays) -> "list[Future[Reply]]":
@@ -116,7 +116,7 @@ class Batcher:
         return [item.future for item in items]
 
     def close(self, patience: float | None = None) -> None:
-        """Take nothing more, and return when all that waits is answered.
+        """Take nothing more, and return when all waiting sentences are answered.
 
         Args:
             patience: seconds to wait for that at most.

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class GoneError(Exception):
-    """The sender of a request went away; nobody gets an answer."""
+    """The sender of a request went away; there is no answer."""
 
 
 def is_json(request: Request) -> None:
@@ -50,7 +50,7 @@ def address_of(request: Request) -> str:
 
 
 async def unless_gone(request: Request, service: ParseService, answer: Coroutine[Any, Any, T]) -> T:
-    """Return an answer; nobody works on it any more if its asker goes away.
+    """Return an answer; work on it stops if the sender goes away.
 
     Raises:
         GoneError: the asker is gone.
@@ -119,7 +119,7 @@ def add_refusals(
 
 
 def refusal_of(error: Exception, service: ParseService, address: str, *, hint: str) -> Refusal:
-    """Return how an error is answered, and count it.
+    """Return the response to an error, and count it.
 
     Args:
         hint: where the fields of a request are explained.
@@ -146,7 +146,7 @@ def refusal_of(error: Exception, service: ParseService, address: str, *, hint: s
 def logged_refusal_of(
     error: Exception, service: ParseService, address: str, *, hint: str
 ) -> dict[str, str]:
-    """Return how an error is answered where no app logs mistakes of ours, as `Refusal.as_dict`."""
+    """Return the response to an error where no app logs internal errors, as `Refusal.as_dict`."""
     refusal = refusal_of(error, service, address, hint=hint)
     if refusal.status == 500:
         _log.error("a request failed", exc_info=error)

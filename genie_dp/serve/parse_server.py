@@ -1,4 +1,4 @@
-"""A parser on the web, as a stage: its settings, and serving until somebody stops it.
+"""A parser on the web, as a stage: its settings, and serving until it is stopped.
 
 The server is imported when it is needed: commands read the settings from here.
 """
@@ -107,7 +107,7 @@ class ParseServerConfig:
         """Check every field by itself.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: R040, all mistakes.
         """
         check_settings(self)
 
@@ -115,7 +115,7 @@ class ParseServerConfig:
         """Return the settings of the service itself, for a parser of this name.
 
         Args:
-            names: of whoever serves: kind of entity -> names.
+            names: of the operator: kind of entity -> names.
         """
         from genie_dp.serve.parse_batches import BatchConfig
         from genie_dp.serve.parse_rate import RateConfig
@@ -195,7 +195,7 @@ def run(
     device: str = "cpu",
     threads: int = 1,
 ) -> ParseServerResult:
-    """Serve the parser of a folder, until somebody stops it.
+    """Serve the parser of a folder, until it is stopped.
 
     Args:
         load_inputs: reads the templates that describe programs: of a language, with these skills.

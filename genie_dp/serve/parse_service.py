@@ -61,7 +61,7 @@ class ServiceConfig:
         model: name of the parser, as in /health.
         examples: sentences that the page offers.
         functions: descriptions of functions for the page.
-        names: those of whoever serves, for every request.
+        names: those of the operator, for every request.
         spoken: languages of the sentences, such as "en".
         clock: seconds that go on whatever the date is.
     """
@@ -117,7 +117,7 @@ class ParseService:
 
         Args:
             asked: how they are to be parsed.
-            address: who asks, for the limit of the rate.
+            address: that of the client, for the limit of the rate.
 
         Raises:
             RefusedError, GenieError: as `ask`.
@@ -175,7 +175,7 @@ class ParseService:
         return replies
 
     def _with_own(self, names: Names | None) -> Names | None:
-        """Return the names of whoever asks with those of the server."""
+        """Return the names of the client with those of the server."""
         own = self.config.names
         if not own or not names:
             return own or names

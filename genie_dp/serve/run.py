@@ -1,4 +1,4 @@
-"""Serves an app until somebody stops it."""
+"""Serves an app until it is stopped."""
 
 import socket
 from importlib import import_module

@@ -81,7 +81,7 @@ def is_refused(found: Sequence[Remarks]) -> bool:
 
 
 def worker_name(text: str) -> str | None:
-    """Return a name as it is kept, or None if it is none: letters and digits come first.
+    """Return the stored form of a name, or None if it is none: letters and digits come first.
 
     >>> worker_name("  Ada  Lovelace "), worker_name("=1+2"), worker_name("")
     ('Ada Lovelace', None, None)

@@ -14,7 +14,7 @@ class Currency:
         words: its names: one, several, and other words for several.
         sign: the sign before the digits, or "".
         spellings: further words and signs, which are understood and never written.
-        cents: the words for hundredths, in the plural first; none where nobody names them.
+        cents: the words for hundredths, in the plural first; none if there are none.
     """
 
     code: str

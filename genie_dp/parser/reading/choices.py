@@ -126,7 +126,7 @@ class CandidateReader(ABC):
 
     @abstractmethod
     def candidates(self, s: TextTokens, now: datetime) -> Iterator[ValueCandidate]:
-        """Yield all that may be a value."""
+        """Yield all candidates of values."""
 
     def read(self, text: str, *, now: datetime, locale: Locale | None = None) -> Reading:
         """Return the likeliest reading of a text; see `Reader`."""

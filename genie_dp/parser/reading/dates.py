@@ -734,7 +734,7 @@ def _holiday(s: TextTokens, at: int, today: date) -> Day | None:
 
 
 def _bare_year(s: TextTokens, at: int) -> Day | None:
-    """Return "2012" behind "before", "since", "between" as a day, for who asks for other readings.
+    """Return "2012" behind "before", "since", "between" as a day, for further readings.
 
     It is the first one of the year, but the last one where all of the year is over ("after 2012")
     or still meant ("between 2010 and 2012").

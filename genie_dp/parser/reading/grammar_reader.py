@@ -38,7 +38,7 @@ class GrammarReader(CandidateReader):
         return super().read(text, now=now, locale=locale)
 
     def candidates(self, s: TextTokens, now: datetime) -> Iterator[ValueCandidate]:
-        """Yield all that may be a value."""
+        """Yield all candidates of values."""
         yield from marks(s)
         if begins := begins_in(s):
             yield from _read_measures(replace(s, begins=begins), now, self.phrases)

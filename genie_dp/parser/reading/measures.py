@@ -55,7 +55,7 @@ _BEFORE_IDIOM = word_set(
 
 
 class Amount(NamedTuple):
-    """So many of a unit; `end` is the place of the token after it."""
+    """An amount of a unit; `end` is the place of the token after it."""
 
     value: Decimal
     unit: str

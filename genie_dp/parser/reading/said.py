@@ -201,7 +201,7 @@ class SaidValues:
 
 @lru_cache(maxsize=65536)
 def _shape(words: Tokens, known: Words) -> int | None:
-    """Return how many of its ends are words such as "to" or "not"; None of no value."""
+    """Return the number of its ends that are words such as "to" or "not"; None of no value."""
     is_quoted = words[0] == words[-1] == '"' or words.count('"') % 2
     if is_quoted or GLUE in words or not any(map(_is_said, "".join(words))):
         return None

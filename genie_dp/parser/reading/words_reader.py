@@ -91,7 +91,7 @@ class WordsReader(CandidateReader):
         self._tables = tables_of(locale.words)
 
     def candidates(self, s: TextTokens, now: datetime) -> Iterator[ValueCandidate]:
-        """Yield all that may be a value."""
+        """Yield all candidates of values."""
         yield from _ValueFinder(self._tables, s, now).candidates()
 
 

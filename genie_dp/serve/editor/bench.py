@@ -148,7 +148,7 @@ class Bench:
             return ""
 
     def keep(self) -> None:
-        """Keep the data read for the next session, if they were read anew."""
+        """Keep the data read for the next session, if they are new."""
         if self._kept is not None:
             keep_pickled(self._kept, (self._checker.folders.known, self._checker.files.known))
             self._kept = None

@@ -197,7 +197,7 @@ def _is_closed(comment: Word, offset: int) -> bool:
 
 
 def word_at(text: str, offset: int) -> tuple[Word, Cursor] | None:
-    """Return the token that somebody points at, and the token before it."""
+    """Return the token at the cursor, and the token before it."""
     start, end, _ = statement_at(text, offset)
     for word in words_of(text, start, end):
         if word.start <= offset <= word.end and word.kind in _POINTED_AT:

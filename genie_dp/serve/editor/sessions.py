@@ -96,14 +96,14 @@ class Editor:
             self.uris.pop(real, None)
 
     def save(self, uri: str) -> None:
-        """Check the project of a file anew, and try its templates."""
+        """Check the project of a file again, and try its templates."""
         session = self.of_document.get(real_path(path_of(uri) or uri))
         if session is not None:
             session.wants_trial = True
             self.schedule(session, 0)
 
     def changed_on_disk(self, uris: Iterable[str]) -> None:
-        """Check all anew after files changed; a project file may have moved documents."""
+        """Check all documents again after files changed; a project file may have moved them."""
         if any(uri.endswith(".yaml") for uri in uris):
             before = set(self.of_document.values())
             for real in list(self.of_document):
@@ -280,7 +280,7 @@ class Editor:
         return str(getattr(self.server.workspace.position_encoding, "value", "utf-16"))
 
     def uri_of(self, file: str) -> str:
-        """Return how the editor calls a file."""
+        """Return the editor's name of a file."""
         return self.uris.get(real_path(file)) or Path(file).absolute().as_uri()
 
     def locations(self, session: Session, places: Iterable[Place]) -> list[Any]:
