@@ -31,7 +31,7 @@ from tests.private.prior.prior_setup import SPENT
 from tests.private.prior.prior_setup import plan as count_plan
 
 pytestmark = pytest.mark.statistical
-DRAWS = 400
+DRAWS = 300
 FUNCTIONS = tuple(f"@com.shop{n}.buy" for n in range(40))
 KINDS = pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 

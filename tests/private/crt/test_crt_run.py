@@ -139,7 +139,7 @@ def whole():
     return run
 
 
-@pytest.mark.parametrize("stop", [1, 5])
+@pytest.mark.parametrize("stop", [1, 3, 6])
 def test_a_run_that_was_interrupted_ends_with_the_same_weights(stop, whole, tmp_path):
     first = paid(alternating())
     for _ in range(stop):

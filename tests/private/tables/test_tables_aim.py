@@ -267,14 +267,6 @@ def test_a_table_comes_back_from_its_file_with_the_same_records(tmp_path):
     assert set(drawn[0][0]) == {"a", "b", "c"}
 
 
-def test_records_that_are_drawn_have_the_marginals_of_the_table():
-    table = released(planted(2000))
-    drawn = table.sample(20_000, random.Random("drawn"))
-    again = records_of(SCHEMA, [[one] for one in drawn])
-    for pair in pairs(3):
-        assert total_variation(again.marginal(pair), table.joint.marginal(pair)) < 0.02
-
-
 def test_marginals_have_their_axes_in_the_order_asked_for_and_no_other_columns():
     table = released(planted(300))
     np.testing.assert_array_equal(table.marginal(["c", "a"]), table.marginal(["a", "c"]).T)
