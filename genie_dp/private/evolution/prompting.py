@@ -374,10 +374,9 @@ def count_changes(words: Sequence[str], strength: float) -> int:
 def with_gaps(words: Sequence[str], strength: float, rng: Random) -> str:
     """Return a sentence with gaps in place of a share of its words.
 
-        >>> from genie_dp.rng import stream
-    from genie_dp.skills.words import join_tokens
-        >>> with_gaps(["wake", "me", "up"], 1.0, stream(0)), with_gaps(["hi"], 0.0, stream(0))
-        ('___', 'hi')
+    >>> from genie_dp.rng import stream
+    >>> with_gaps(["wake", "me", "up"], 1.0, stream(0)), with_gaps(["hi"], 0.0, stream(0))
+    ('___', 'hi')
     """
     if strength <= 0 or not words:
         return " ".join(words)
@@ -390,7 +389,7 @@ def with_gaps(words: Sequence[str], strength: float, rng: Random) -> str:
 
 
 def read_sentence(answer: str, prompt: Prompt, most_words: int) -> str:
-    """Return the one sentence of an answer, as private rows have it; "" where there is none.
+    r"""Return the one sentence of an answer, as private rows have it; "" where there is none.
 
     Args:
         answer: of a model.
