@@ -1258,13 +1258,11 @@ class Parser:
         unfound = filled.unfound_names
         if names is not None and not all(names.may_be(x.kind, x.said) for x in unfound):
             return None  # nothing of the caller is called so
-        said_names = [tokenize(x.said.casefold()) for x in filled.unknown_names]
-        if (
-            said_names and self._learned is not None
-        ):  # "turn the" of "turn the lights on" is no room
-            functions = language.form(filled.tokens).functions
-            if any(self._evidence.is_of_command(words, functions) for words in said_names):
-                return None
+        unknown = filled.unknown_names if self._learned is not None else ()
+        functions = language.form(filled.tokens).functions if unknown else ()
+        for name in unknown:
+            if self._evidence.is_of_command(tokenize(name.said.casefold()), functions):
+                return None  # "turn the" of "turn the lights on" is no room
         return None if _has_error(language.check(filled.program, library)) else filled
 
 
