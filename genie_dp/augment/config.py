@@ -100,8 +100,8 @@ class AugmentConfig:
 class Augment(Stage):
     """Make many rows of each row: values for placeholders, other words, noise.
 
-    INPUT is what `genie-dp synthesize` made, and paraphrases of it (JSONL, TSV or Parquet), or a
-    folder of skills with people's sentences. Values come from the skills' lists and from shipped
+    INPUT is the output of `genie-dp synthesize`, and paraphrases of it (JSONL, TSV or Parquet), or
+    a folder of skills with people's sentences. Values come from the skills' lists and from shipped
     ones. Sentence and program stay in step: the words of a value stand together in the sentence,
     and between quotes in the program.
 

@@ -199,7 +199,7 @@ def data() -> None:
 
 @click.group("paraphrase", cls=LazyGroup, table=PARAPHRASE)
 def paraphrase() -> None:
-    """Choose sentences, have them paraphrased, and check what comes back."""
+    """Choose sentences, have them paraphrased, and check the paraphrases."""
 
 
 @click.group("grammar", cls=LazyGroup, table=GRAMMAR)

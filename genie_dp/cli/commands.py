@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "run": CommandEntry(
         "genie_dp.cli.project:command",
-        "Make the stages of a project: only what changed.",
+        "Make the stages of a project: only those that changed.",
         "list force jobs watch",
     ),
     "synthesize": CommandEntry(
@@ -80,7 +80,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
 DATA: Mapping[str, CommandEntry] = {
     "paraphrase": CommandEntry(
         "genie_dp.cli:paraphrase",
-        "Choose sentences, have them paraphrased, and check what comes back.",
+        "Choose sentences, have them paraphrased, and check the paraphrases.",
     ),
     "augment": CommandEntry(
         "genie_dp.augment.config:Augment",
@@ -127,12 +127,12 @@ PARAPHRASE: Mapping[str, CommandEntry] = {
     ),
     "serve": CommandEntry(
         "genie_dp.serve.paraphrases:ServeTasks",
-        "Show paraphrase tasks on a local web page, and keep what people write.",
+        "Show paraphrase tasks on a local web page, and keep the answers.",
         "port worker sentences",
     ),
     "export": CommandEntry(
         "genie_dp.serve.paraphrases:ExportAnswers",
-        "Write what people wrote on the local page as results that `collect` reads.",
+        "Write the answers of the local page as results that `collect` reads.",
     ),
     "validate-hits": CommandEntry(
         "genie_dp.paraphrase.tasks:ValidationTasks",
@@ -141,7 +141,7 @@ PARAPHRASE: Mapping[str, CommandEntry] = {
     ),
     "collect": CommandEntry(
         "genie_dp.paraphrase.collect:Collect",
-        "Check what workers wrote, and write the good paraphrases as rows.",
+        "Check the results of workers, and write the good paraphrases as rows.",
         "votes rejects report output",
     ),
     "auto": CommandEntry(
@@ -164,7 +164,7 @@ GRAMMAR: Mapping[str, CommandEntry] = {
     ),
     "coverage": CommandEntry(
         "genie_dp.cli.coverage:command",
-        "Tell which sentences the templates derive, and what the others lack.",
+        "Show which sentences the templates derive, and the gaps of the others.",
         "skills grammar misses html jobs",
     ),
     "describe": CommandEntry(

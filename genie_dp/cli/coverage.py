@@ -68,7 +68,7 @@ def command(
     names: Path | None,
     jobs: int,
 ) -> int:
-    """Tell which sentences the templates derive, and what the others lack.
+    """Show which sentences the templates derive, and the gaps of the others.
 
     FILE is an eval.tsv (a sentence and its program a line), a folder of skills that have such
     files, sentences alone (.txt), or rows of a data set; in a project, the eval.tsv of its skills

@@ -21,7 +21,7 @@ def command(tcp: int | None) -> None:
     """Answer an editor: mistakes, completion, hover, definitions, renaming, layout.
 
     Your editor starts it for .genie and .tt files and speaks the Language Server Protocol with it
-    over standard input and output. docs/editors.md says how to set up VS Code, Neovim and Emacs.
+    over standard input and output. docs/editors.md shows the setup of VS Code, Neovim and Emacs.
     """
     from genie_dp.serve.editor.server import run
 

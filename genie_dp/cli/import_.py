@@ -51,8 +51,8 @@ def command(
 ) -> None:
     """Make a project of tools or intents that are described elsewhere.
 
-    SOURCE is a file, a folder, a URL or a command. What is written is to be edited: the library,
-    templates to begin with, genie.yaml, and REVIEW.md, which lists all that was guessed or left
+    SOURCE is a file, a folder, a URL or a command. The project is a start, to be edited: the
+    library, first templates, genie.yaml, and REVIEW.md, which lists all guesses and parts left
     out.
 
     \b

@@ -104,9 +104,9 @@ def command(
     model where no template does.
 
     Without SENTENCE and --input it asks for sentences, until Ctrl-D. A program is shown with its
-    values, what it means, and how sure the parser is. If it is not sure enough it says that it does
-    not know, with the nearest reading; if an input is missing it asks for it, and the next line may
-    be the answer.
+    values, its meaning, and the confidence of the parser. If that is too low it answers that it
+    does not know, with the nearest reading; if an input is missing it asks for it, and the next
+    line may be the answer.
 
     \b
     genie-dp parse --skills thingpedia "turn on the lights in the kitchen"

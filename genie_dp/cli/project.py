@@ -44,11 +44,11 @@ def command(
     count: int,
     schema: bool,
 ) -> None:
-    """Make the stages of a project: only what changed.
+    """Make the stages of a project: only those that changed.
 
     A stage is made anew when its settings, its inputs, the skills, the templates or the version
-    changed, or somebody touched what it made. STAGE names those to make, with all that they need;
-    without it, all. An interrupted stage goes on where it was. What can stand in genie.yaml:
+    changed, or somebody touched its output. STAGE names those to make, with all that they need;
+    without it, all. An interrupted stage goes on where it was. The contents of genie.yaml:
     docs/projects.md.
 
     \b

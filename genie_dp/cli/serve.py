@@ -55,9 +55,8 @@ def command(
     """Answer sentences with programs: over HTTP, and on a page to try it.
 
     FOLDER is a parser as `genie-dp train` saved it; in a project it needs no name. POST /parse
-    takes sentences as JSON, /health tells how the server is, /docs what can be sent; / is the page.
-    With --api others ask it in the way that they know. Nothing that anybody types is written
-    anywhere.
+    takes sentences as JSON, /health has the state of the server, /docs the forms of requests; / is
+    the page. --api adds the protocols of other clients. No sentence is written anywhere.
 
     \b
     genie-dp serve parser/

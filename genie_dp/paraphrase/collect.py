@@ -478,7 +478,7 @@ class CollectResult(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collect(Stage):
-    """Check what workers wrote, and write the good paraphrases as rows.
+    """Check the results of workers, and write the good paraphrases as rows.
 
     RESULTS are the results of paraphrase batches, as Mechanical Turk exports them. Values become
     placeholders again, numbered from left to right.

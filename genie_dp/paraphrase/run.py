@@ -206,10 +206,10 @@ class ParaphraseBlock:
 class Paraphrase(Stage):
     """Paraphrase rows automatically.
 
-    ROWS are files or URLs of synthesized rows (JSON lines, TSV or Parquet), or what `paraphrase
-    select` chose; models and services do better with the example values that it puts in. What fails
-    the checks of crowd paraphrases, or is a sentence that has another program already, is left
-    out and counted.
+    ROWS are files or URLs of synthesized rows (JSON lines, TSV or Parquet), or the output of
+    `paraphrase select`; models and services do better with the example values that it puts in.
+    Paraphrases that fail the checks of crowd paraphrases, or that have another program already, are
+    left out and counted.
 
     \b
     genie-dp data paraphrase auto pairs.jsonl --number 3 --output paraphrases.jsonl

@@ -252,8 +252,8 @@ _TASK_OUTPUT = OutputOption(
 class ParaphraseTasks(Stage):
     """Write paraphrase tasks for Mechanical Turk: the batch as CSV, and the page.
 
-    CHOSEN is what `genie-dp data paraphrase select` wrote. The page goes into the source view of a
-    new project, the CSV is then published as a batch of it.
+    CHOSEN is the output of `genie-dp data paraphrase select`. The page goes into the source view of
+    a new project, the CSV is then published as a batch of it.
 
     \b
     genie-dp data paraphrase hits chosen.jsonl --output batch.csv --page task.html
@@ -298,8 +298,9 @@ class ParaphraseTasks(Stage):
 class ValidationTasks(Stage):
     """Write validation tasks: which paraphrases mean the same as the sentence?
 
-    RESULTS are the results of the paraphrase batch, as Mechanical Turk exports them; what passes
-    the checks is put to the vote, among a sentence known to be the same and one known to differ.
+    RESULTS are the results of the paraphrase batch, as Mechanical Turk exports them; those that
+    pass the checks are put to the vote, among a sentence known to be the same and one known to
+    differ.
 
     \b
     genie-dp data paraphrase validate-hits results.csv --chosen chosen.jsonl -o votes.csv

@@ -59,8 +59,8 @@ class Planning(Stage):
     """Plan a training on private rows: batch, steps and noise within a time.
 
     No row is read. Noise follows from epsilon, delta and the number of units; time from the speed
-    of this machine, which some steps on made-up rows measure; what is to be expected from a table
-    that was measured on other rows. It says, too, what more epsilon, minutes or units would buy.
+    of this machine, which some steps on made-up rows measure; the expected quality from a table
+    that was measured on other rows. It also shows the effect of more epsilon, minutes or units.
 
     \b
     genie-dp private plan --epsilon 8 --delta 1e-5 --estimated-units 20000 --minutes 30

@@ -49,10 +49,11 @@ class ServeResult(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeTasks(Stage):
-    """Show paraphrase tasks on a local web page, and keep what people write.
+    """Show paraphrase tasks on a local web page, and keep the answers.
 
-    CHOSEN is what `genie-dp data paraphrase select` wrote. Every answer is on disk before the next
-    sentence is shown; `genie-dp data paraphrase export` makes the results that `collect` reads.
+    CHOSEN is the output of `genie-dp data paraphrase select`. Every answer is on disk before the
+    next sentence is shown; `genie-dp data paraphrase export` makes the results that `collect`
+    reads.
 
     \b
     genie-dp data paraphrase serve chosen.jsonl --database answers.sqlite
@@ -157,7 +158,7 @@ class ExportResult(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportAnswers(Stage):
-    """Write what people wrote on the local page as results that `collect` reads.
+    """Write the answers of the local page as results that `collect` reads.
 
     SQLITE is the database of `genie-dp data paraphrase serve`, which may go on meanwhile. The
     columns are those of Mechanical Turk. Sentences that were skipped are left out.

@@ -48,7 +48,7 @@ def options(command: click.Command):
 COMMANDS = dict(commands())
 
 
-def test_every_command_of_the_tables_is_there_and_says_of_itself_what_its_table_says():
+def test_every_command_of_the_tables_is_there_with_the_help_of_its_table():
     groups = [cli.group, *(x for x in COMMANDS.values() if isinstance(x, cli.LazyGroup))]
     assert len(groups) >= 7
     for group in groups:

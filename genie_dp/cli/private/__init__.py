@@ -10,7 +10,7 @@ from genie_dp.cli.commands import CommandEntry
 STEPS: Mapping[str, CommandEntry] = {
     "budget": CommandEntry(
         "genie_dp.cli.private.budget:group",
-        "Set the privacy budget of private rows, and see what is left of it.",
+        "Set the privacy budget of private rows, and show the rest of it.",
     ),
     "plan": CommandEntry(
         "genie_dp.private.planner:Planning",
@@ -32,7 +32,7 @@ STEPS: Mapping[str, CommandEntry] = {
     ),
     "gaps": CommandEntry(
         "genie_dp.private.gaps.run:Gaps",
-        "Tell what people ask for that is not understood, with noise, and templates for it.",
+        "Find requests that are not understood, with noise, and draft templates for them.",
         "epsilon words report parser",
     ),
     "table": CommandEntry(
@@ -46,7 +46,7 @@ STEPS: Mapping[str, CommandEntry] = {
     ),
     "render": CommandEntry(
         "genie_dp.private.prior.render:Render",
-        "Say the programs of a prior by the templates: several clean sentences for each.",
+        "Render the programs of a prior by the templates: several clean sentences for each.",
         "sentences jobs output",
     ),
     "compare": CommandEntry(
@@ -76,12 +76,12 @@ STEPS: Mapping[str, CommandEntry] = {
     ),
     "audit": CommandEntry(
         "genie_dp.private.audit.config:Audit",
-        "Attack MODEL, or rows that were released, and compare what that proves with the claim.",
+        "Attack MODEL, or rows that were released, and compare the proven epsilon with the claim.",
         "release members canaries report",
     ),
     "report": CommandEntry(
         "genie_dp.private.audit.privacy:ReportPrivacy",
-        "Write what may be told of the privacy of rows: it can be published.",
+        "Write a report on the privacy of rows that can be published.",
         "ledger audit page",
     ),
 }

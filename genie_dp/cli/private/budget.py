@@ -31,7 +31,9 @@ STEPS: Mapping[str, CommandEntry] = {
     "init": CommandEntry(
         f"{__name__}:init", "Promise a budget for private rows, once.", "cap unit-field ledger"
     ),
-    "show": CommandEntry(f"{__name__}:show", "Show what was promised, spent and left."),
+    "show": CommandEntry(
+        f"{__name__}:show", "Show the promised, the spent and the remaining budget."
+    ),
     "check": CommandEntry(
         f"{__name__}:check",
         "Check the ledger, and whether more would fit.",
@@ -42,7 +44,7 @@ STEPS: Mapping[str, CommandEntry] = {
 
 @click.group("budget", cls=LazyGroup, table=STEPS)
 def group() -> None:
-    """Set the privacy budget of private rows, and see what is left of it."""
+    """Set the privacy budget of private rows, and show the rest of it."""
 
 
 @click.command("init")
@@ -80,10 +82,9 @@ def group() -> None:
 def init(private: Path | None, ledger: Path | None, **options: Any) -> None:
     """Promise a budget for private rows, once.
 
-    PRIVATE is the file of private rows: it is compared with rows that something was learned from
-    before, which have a ledger already. The new one is written beside it. Every
-    command that learns from the rows enters there what it does, before it does it, and refuses
-    what would go past the budget.
+    PRIVATE is the file of private rows: it is compared with rows that were used before, which have
+    a ledger already. The new ledger is written beside it. Every command that learns from the rows
+    records its cost there before it begins, and refuses to go past the budget.
 
     \b
     genie-dp private budget init private.jsonl --epsilon 3 --delta 1e-6 --unit user --cap 20
@@ -115,7 +116,7 @@ def init(private: Path | None, ledger: Path | None, **options: Any) -> None:
 )  # fmt: skip
 @_format_option
 def show(private: Path | None, ledger: Path | None, group: tuple[int, ...], format_: str) -> None:
-    """Show what was promised, spent and left.
+    """Show the promised, the spent and the remaining budget.
 
     Epsilon is given under both accountants, of every purpose by itself and of all together.
 
@@ -180,8 +181,8 @@ def check(
     """Check the ledger, and whether more would fit.
 
     PRIVATE is the file of private rows, or its ledger. It is checked that nobody changed the ledger
-    and that it is within its budget. Nothing is spent. Exit code 1 says that the
-    ledger was changed, that it is past its budget, or that what is asked for does not fit.
+    and that it is within its budget. Nothing is spent. Exit code 1: the ledger was
+    changed, it is past its budget, or the requested cost does not fit.
 
     \b
     genie-dp private budget check private.jsonl

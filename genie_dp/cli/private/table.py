@@ -26,8 +26,7 @@ _TABLE = click.argument("table", type=FILE)
 STEPS: Mapping[str, CommandEntry] = {
     "schema": CommandEntry(
         "genie_dp.cli.private.table:schema",
-        "Write a schema of what is publicly known: columns with their values, to look at and "
-        "change.",
+        "Write a schema of public knowledge: columns with their values, to review and edit.",
         "columns public output",
     ),
     "release": CommandEntry(
@@ -38,7 +37,7 @@ STEPS: Mapping[str, CommandEntry] = {
     ),
     "show": CommandEntry(
         "genie_dp.cli.private.table:show",
-        "Say what a TABLE tells: its guarantee, the shares of values, and what goes together.",
+        "Show the guarantee of a TABLE, the shares of its values, and its correlations.",
     ),
     "sample": CommandEntry(
         "genie_dp.cli.private.table:sample",
@@ -69,7 +68,7 @@ def schema(
     skip_broken: bool,
     output: str,
 ) -> None:
-    """Write a schema of what is publicly known: columns with their values, to look at and change.
+    """Write a schema of public knowledge: columns with their values, to review and edit.
 
     No private row is read. Functions and skills are those of the library; other values come from
     --public rows.
@@ -97,7 +96,7 @@ def schema(
 @click.option("--values", type=click.IntRange(1), default=8, show_default=True, metavar="N",
               help="Values of a column that are shown, the most frequent ones.")  # fmt: skip
 def show(table: Path, values: int) -> None:
-    """Say what a TABLE tells: its guarantee, the shares of values, and what goes together."""
+    """Show the guarantee of a TABLE, the shares of its values, and its correlations."""
     for line in describe_table(load_table(table), values=values):
         click.echo(line)
 

@@ -12,7 +12,7 @@ _SHOWN = "epsilon use-remaining-budget ledger public seed device"
 TRAININGS: Mapping[str, CommandEntry] = {
     "one-stage": CommandEntry(f"{_GENERATORS}:OneStage", "Learn utterances, with noise.", _SHOWN),
     "control": CommandEntry(
-        f"{_GENERATORS}:Control", "Learn utterances by what they ask for, with noise.", _SHOWN
+        f"{_GENERATORS}:Control", "Learn utterances by their intent, with noise.", _SHOWN
     ),
     "two-stage": CommandEntry(
         f"{_GENERATORS}:TwoStage",

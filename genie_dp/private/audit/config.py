@@ -89,7 +89,7 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit(Stage):
-    """Attack MODEL, or rows that were released, and compare what that proves with the claim.
+    """Attack MODEL, or rows that were released, and compare the proven epsilon with the claim.
 
     Guesses which canaries coins put in, or exposure of canaries among all their candidates;
     membership of rows; training text in samples; real rows by their nearest released ones.
@@ -207,8 +207,8 @@ class PutCanaries(Stage):
     """Put canaries into ROWS, JSONL or lines of a .txt: invented secrets, drawn at random.
 
     Train on the output, as the rows themselves would be trained on; then genie-dp private audit
-    tells how many of all candidates the model finds likelier than each. With --coin it guesses
-    which of them were put in, and what that proves of epsilon.
+    counts the candidates that the model finds likelier than each. With --coin it guesses
+    which of them were put in, for a lower bound of epsilon.
 
     \b
     genie-dp private canaries calls.jsonl --seed 1 --output with.jsonl --record canaries.json

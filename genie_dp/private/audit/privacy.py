@@ -77,10 +77,10 @@ class PrivacyReport(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPrivacy(Stage):
-    """Write what may be told of the privacy of rows: it can be published.
+    """Write a report on the privacy of rows that can be published.
 
-    The promise, what was done to the rows and what that cost, what audits found and could have
-    found, and what is not covered. PRIVATE is the file of private rows, or its ledger; no row is
+    It has the promise, the releases and their cost, the findings and the power of audits, and the
+    limits of the guarantee. PRIVATE is the file of private rows, or its ledger; no row is
     read. Of audits, only figures of canaries are shown: those of real rows are as private as these.
 
     \b

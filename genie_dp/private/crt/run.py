@@ -104,10 +104,10 @@ class CrtInputs:
 class Crt(Training):
     """Train on redacted rows, with noise on the private part alone.
 
-    ROWS is what genie-dp private redact wrote: masked utterances, each marked private or public.
+    ROWS is the output of genie-dp private redact: masked utterances, each marked private or public.
     Epochs alternate plain steps on the public part and noisy ones on the private part. The cost for
-    private rows is recorded in the ledger before the first step, and what follows for secrets,
-    with the measured share that redaction misses, beside it.
+    private rows is recorded in the ledger before the first step, and beside it the guarantee for
+    secrets, with the measured share that redaction misses.
 
     \b
     genie-dp private train crt redacted.jsonl --estimated-units 400 --epsilon 3 \\

@@ -149,8 +149,8 @@ class Evolve(Release):
 
     PRIVATE is JSONL or TSV. Each vote is recorded in the ledger before it is counted, and refused
     if the budget does not allow it. The grammar makes every candidate with its program; language
-    models never see a private row. The folder has the rows, what they were made for, a prior for
-    synthesize, and a report.
+    models never see a private row. The folder has the rows, their metadata, a prior for synthesize,
+    and a report.
 
     \b
     genie-dp private evolve private.jsonl --epsilon 3 --embedding both --output evolved

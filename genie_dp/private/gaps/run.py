@@ -64,11 +64,11 @@ class GapResult(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gaps(FiguresRelease):
-    """Tell what people ask for that is not understood, with noise, and templates for it.
+    """Find requests that are not understood, with noise, and draft templates for them.
 
-    PRIVATE is JSONL or TSV of utterances. What the templates do not derive (or a parser does not
-    understand) is cut into words, pairs of words and sentences with values taken out; those that
-    enough people say are shown. It is recorded in the ledger before it is counted, and refused if
+    PRIVATE is JSONL or TSV of utterances. Those that the templates do not derive (or a parser does
+    not understand) are cut into words, pairs of words and sentences without values; those of enough
+    people are shown. It is recorded in the ledger before it is counted, and refused if
     the budget does not allow it.
 
     \b

@@ -123,7 +123,7 @@ class PublicInputs:
 class GeneratorTraining(Training):
     """Train a generator of rows that are like private ones.
 
-    one-stage learns utterances; control learns utterances by what they ask for; two-stage learns
+    one-stage learns utterances; control learns utterances by their intent; two-stage learns
     programs, and utterances by their programs. PRIVATE is JSONL or TSV. The noise follows from
     epsilon, delta and the steps of all stages together; the cost is recorded in the ledger before
     the first step, and refused if the budget does not allow it.
@@ -617,7 +617,7 @@ class OneStage(GeneratorTraining):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control(GeneratorTraining):
-    """Learn utterances by what they ask for, with noise."""
+    """Learn utterances by their intent, with noise."""
 
     command = "private train control"
     kind: Kind = "control"

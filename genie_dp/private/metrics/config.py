@@ -22,8 +22,8 @@ class CompareRows(Stage):
     REAL and SYNTHETIC are rows as JSONL, TSV or, if REAL is public, Parquet; several SYNTHETIC
     stand side by side.
 
-    The figures are NOT differentially private. Say what REAL is: --real-is-public, or
-    --keep-private, then the report must stay where the private rows are. Only what --spend releases
+    The figures are NOT differentially private. Give the nature of REAL: --real-is-public, or
+    --keep-private, then the report must stay where the private rows are. Only the figure of --spend
     is differentially private: the likelihood of REAL's rows, with noise.
 
     \b

@@ -225,7 +225,7 @@ class RenderResult(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Render(Stage, ReverseConfig):
-    """Say the programs of a prior by the templates: several clean sentences for each.
+    """Render the programs of a prior by the templates: several clean sentences for each.
 
     PRIOR is a file of `genie-dp private prior --sampled`; ROWS those of `genie-dp private sample`
     with their --spent. Sentences hold placeholders, for which genie-dp data augment draws new

@@ -68,7 +68,7 @@ class Prior(FiguresRelease):
 
     PRIVATE is JSONL or TSV of utterances with their programs. The count is recorded in the ledger
     before it is made, and refused if the budget does not allow it. The prior steers synthesize,
-    augment and train; what the library lacks is told to its developers.
+    augment and train; functions that the library lacks are listed for its developers.
 
     \b
     genie-dp private prior private.jsonl --epsilon 1 --output prior.json

@@ -59,8 +59,8 @@ def _parse_score(text: str) -> float | None:
 class Redact(Stage, DetectorConfig):
     """Mask the secrets and the duplicates of FILE, and part its rows for training.
 
-    FILE is JSONL or TSV with utterances and perhaps programs, or a .txt. What is found becomes
-    <MASK>, in the program as well. Each row says its part: private if it has a mask, or if
+    FILE is JSONL or TSV with utterances and perhaps programs, or a .txt. Findings become
+    <MASK>, in the program as well. Each row has its part: private if it has a mask, or if
     --conservative takes anything in it; else public.
 
     All files that are written are private: only you can read them, and nothing of them is printed.
@@ -134,7 +134,7 @@ class ScoreRedaction(Stage, DetectorConfig):
 
     LABELLED is JSONL with `utterance` and `spans`, [[start, end, kind], ..] in characters. Gamma is
     the share of secrets that are not wholly masked; differs has those, too, whose mask takes a word
-    beside them: what a statement of confidentiality needs. All have intervals.
+    beside them, as a statement of confidentiality needs. All have intervals.
 
     \b
     genie-dp private score-redaction labelled.jsonl --output policies.json
