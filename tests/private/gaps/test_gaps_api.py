@@ -1,6 +1,7 @@
 """The gap report from Python: what the command releases, refused where the command refuses it."""
 
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,9 @@ from genie_dp import cli
 from genie_dp.languages import get_language
 from genie_dp.private.secure import _seeded
 from tests.private.gaps.gaps_setup import SECRET, private_file, project
+from tests.refusals import code_of
+
+refused = partial(code_of, secret=SECRET)
 
 
 @pytest.fixture
@@ -21,13 +25,6 @@ def private(tmp_path):
 def listener_of(folder, **options):
     library = gd.load_library(folder / "tools.json", language="calls")
     return gd.gap_listener(folder / "main.genie", library=library, **options)
-
-
-def code_of(make, *arguments, **options):
-    with pytest.raises(gd.GenieError) as caught:
-        make(*arguments, **options)
-    assert SECRET not in str(caught.value)
-    return caught.value.problems[0].code
 
 
 def test_the_report_is_the_commands_and_each_call_is_paid(private, tmp_path):
@@ -50,26 +47,26 @@ def test_the_report_is_the_commands_and_each_call_is_paid(private, tmp_path):
         again = ledger.gaps(listener, epsilon=1, output=tmp_path / "more")
         assert (tmp_path / "more" / "index.html").exists()
         assert again.output == str(tmp_path / "more")
-        assert code_of(ledger.gaps, listener, epsilon=1, output=tmp_path / "more") == "Y022"
+        assert refused(ledger.gaps, listener, epsilon=1, output=tmp_path / "more") == "Y022"
         spent = ledger.spent.epsilon
-        assert code_of(ledger.gaps, listener, epsilon=8.9) == "B023"
-        assert code_of(ledger.gaps, listener, epsilon=1, min_units=0) == "R040"
-        assert code_of(ledger.gaps, listener, epsilon=1, most=3) == "R043"
+        assert refused(ledger.gaps, listener, epsilon=8.9) == "B023"
+        assert refused(ledger.gaps, listener, epsilon=1, min_units=0) == "R040"
+        assert refused(ledger.gaps, listener, epsilon=1, most=3) == "R043"
         assert ledger.spent.epsilon == spent
-    assert code_of(ledger.gaps, listener, epsilon=1) == "B036"
+    assert refused(ledger.gaps, listener, epsilon=1) == "B036"
 
 
 def test_what_is_private_is_heard_by_no_listener(private, tmp_path):
-    assert code_of(listener_of, tmp_path, names=private) == "F021"
+    assert refused(listener_of, tmp_path, names=private) == "F021"
     made = SimpleNamespace(folder=None, target=SimpleNamespace(language=get_language("calls")))
     with gd.private.Ledger(private) as ledger:
         # Nobody knows what a parser of no folder has learned of.
-        assert code_of(ledger.gaps, listener_of(tmp_path, parser=made), epsilon=1) == "F021"
+        assert refused(ledger.gaps, listener_of(tmp_path, parser=made), epsilon=1) == "F021"
         learned = made.folder = tmp_path / "parser"
         learned.mkdir()
         (learned / "manifest.json").write_text(json.dumps({"inputs": {str(private): ""}}))
-        assert code_of(ledger.gaps, listener_of(tmp_path, parser=made), epsilon=1) == "F021"
+        assert refused(ledger.gaps, listener_of(tmp_path, parser=made), epsilon=1) == "F021"
         listener = listener_of(tmp_path)
         listener.sources = (*listener.sources, private)
-        assert code_of(ledger.gaps, listener, epsilon=1) == "F021"
+        assert refused(ledger.gaps, listener, epsilon=1) == "F021"
         assert ledger.spent.epsilon == 0

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from dataclasses import asdict, replace
+from functools import partial
 from hashlib import sha256
 from types import SimpleNamespace
 
@@ -16,7 +17,6 @@ pytest.importorskip("dp_accounting")
 import torch
 
 import genie_dp as gd
-from genie_dp.errors import GenieError
 from genie_dp.private.generators import duration, pretraining
 from genie_dp.private.generators import fit as training_stage
 from genie_dp.private.generators import run as stage_module
@@ -47,8 +47,9 @@ from tests.private.generators.generators_setup import (
     sampled,
     train,
 )
-from tests.refusals import refusals
+from tests.refusals import code_of, refusals
 
+refused = partial(code_of, secret=CANARY)
 pytestmark = [pytest.mark.xdist_group("two-stage generator"), pytest.mark.trains]
 WEIGHTS = ["model-program.safetensors", "model-utterance.safetensors"]
 
@@ -491,13 +492,6 @@ DRAW = {"library": setup.LIBRARY, "seed": 3, "batch": 16, "width": 1, "longest":
 @pytest.fixture
 def budget(two_stage):
     return gd.private.Ledger(two_stage / "private.jsonl")
-
-
-def refused(make, *arguments, **options):
-    with pytest.raises(GenieError) as caught:
-        make(*arguments, **options)
-    assert CANARY not in str(caught.value)
-    return caught.value.problems[0].code
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,9 @@ from genie_dp.resources import data_folder
 from genie_dp.run.manifest import ledger_of
 from tests.private.evolution.evolution_setup import Words
 from tests.private.prior.prior_setup import draw_counts, plan
+from tests.refusals import code_of
 
+refused = partial(code_of, secret="milk")
 BUDGET = Budget(3.0, 1e-6, "utterance")
 PROMISE = {"epsilon": 100, "delta": 1e-6, "unit": "utterance"}
 TWITTER = data_folder("thingpedia") / "com.twitter"
@@ -295,13 +298,6 @@ def test_rows_that_forgot_their_file_are_not_released(private, tmp_path):
 def prior_of_rows(path, ledger=None, **options):
     with gd.private.Ledger(path, ledger=ledger) as opened:
         return opened.prior(epsilon=0.3, library=TWITTER, estimated_units=40, **options)
-
-
-def refused(make, *arguments, **options):
-    with pytest.raises(GenieError) as caught:
-        make(*arguments, **options)
-    assert "milk" not in str(caught.value)
-    return codes(caught)[0]
 
 
 @pytest.mark.parametrize("way", [hard_link, symbolic_link])

@@ -14,6 +14,7 @@ from tests.private.gaps import gaps_setup
 from tests.private.ledger.test_ledger_guard import (
     BUDGET,
     TWITTER,
+    refused,
     release,
     row,
     shuffled_copy,
@@ -99,13 +100,6 @@ def private(tmp_path):
     return path
 
 
-def refused(make, *arguments, **options):
-    with pytest.raises(GenieError) as caught:
-        make(*arguments, **options)
-    assert "milk" not in str(caught.value)
-    return caught.value.problems[0].code
-
-
 def test_the_walk_knows_all_that_is_public():
     methods = {name for name in dir(gd.private.Ledger) if not name.startswith("_")}
     assert methods - {"rows"} == {*RELEASES, *ABOUT_ITSELF}
@@ -124,7 +118,7 @@ def test_no_release_takes_a_seed_of_its_noise(name):
 def test_rows_elsewhere_are_not_released_under_another_ledger(name, private):
     elsewhere = shuffled_copy(private)
     second = elsewhere.with_name("second.json")
-    Ledger.create(second, Budget(100.0, 1e-6, "utterance"))
+    Ledger.create(second, Budget(100.0, 1e-6, "utterance", accountant="rdp"))
     with pytest.raises(GenieError) as caught:
         RELEASES[name](gd.private.Ledger(elsewhere, ledger=second), private.parent)
     # No generator was made of them, which `sample` could draw from.

@@ -176,3 +176,17 @@ def run_of_model(model, *, rows=None, **changes):
     run = PrivateRun(model, rows if rows is not None else units(), small(**changes))
     run.spent = SPENT
     return run
+
+
+class Interrupted(Exception):
+    pass
+
+
+def stopping(after):
+    """Return what listens to a run and interrupts it after a step."""
+
+    def listen(event):
+        if event["step"] == after:
+            raise Interrupted
+
+    return listen

@@ -18,9 +18,11 @@ from genie_dp.private.training.settings import noisy_steps
 from tests.private.training import private_models as models
 from tests.private.training.private_models import (
     SPENT,
+    Interrupted,
     made,
     run_of_model,
     small,
+    stopping,
     units,
     weights,
 )
@@ -127,20 +129,13 @@ def test_more_bands_than_steps_or_than_a_rate_has_room_for_are_refused(changes):
 def test_a_run_that_was_interrupted_goes_on_is_paid_alike_and_has_as_much_noise(tmp_path):
     options, paid = small(checkpoint_every=2, bands=3, rate=0.2), []
 
-    class Interrupted(Exception):
-        pass
-
-    def stop(event):
-        if event["step"] == 3:
-            raise Interrupted
-
     def spend(mechanisms):
         paid.append(tuple(mechanisms))
         return SPENT
 
     first, second = made(models.decoder), made(models.decoder)
     with pytest.raises(Interrupted):
-        train_privately(first, units(), options, spend=spend, folder=tmp_path, listen=stop)
+        train_privately(first, units(), options, spend=spend, folder=tmp_path, listen=stopping(3))
     done = train_privately(second, units(), options, spend=spend, folder=tmp_path)
     assert done.steps == 6
     assert set(paid) == {(noisy_steps(1.0, 0.2, 6, 3),)}

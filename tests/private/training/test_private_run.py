@@ -23,27 +23,17 @@ from genie_dp.private.training.settings import ENGINES
 from tests.private.training import private_models as models
 from tests.private.training.private_models import (
     SPENT,
+    Interrupted,
     made,
     run_of_model,
     small,
     spend,
+    stopping,
     units,
     weights,
 )
 
 pytestmark = [pytest.mark.usefixtures("seeded_and_unchecked"), pytest.mark.trains]
-
-
-class Interrupted(Exception):
-    pass
-
-
-def stopping(after):
-    def listen(event):
-        if event["step"] == after:
-            raise Interrupted
-
-    return listen
 
 
 @pytest.mark.usefixtures("checked")
