@@ -168,22 +168,6 @@ def test_the_ledger_gets_the_noise_that_is_drawn():
 
 
 CLAIM, DELTA = 3.0, 1e-6
-BULK = 5_000
-
-
-@pytest.fixture
-def noise_in_bulk(monkeypatch):
-    """Draw the same noise thousands of times at once, which takes a tenth of the time."""
-    whole, pools = Noise.draw, {}
-
-    def draw(self, count, rng):
-        pool = pools.get(self, ())
-        if len(pool) < count:
-            pool = whole(self, BULK, rng)
-        pools[self] = pool[count:]
-        return pool[:count]
-
-    monkeypatch.setattr(Noise, "draw", draw)
 
 
 WIDE = noise_multiplier_for(CLAIM, DELTA * 0.9, rate=1.0, steps=4, accountant="pld")

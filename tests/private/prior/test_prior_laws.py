@@ -199,6 +199,7 @@ def test_multipliers_stay_within_bounds_and_are_one_where_nothing_changes(wanted
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("noise_in_bulk")
 def test_intervals_hold_the_truth_as_often_as_they_say(monkeypatch):
     chosen = plan(multiplier=5.0)
     units = [[(FUNCTIONS[0],)]] * 400 + [[(FUNCTIONS[1],)]] * 600
@@ -264,7 +265,7 @@ def test_functions_that_nobody_asks_for_leave_the_weights_of_pairs_alone():
     a, b, c = FUNCTIONS[:3]
     units = [[(a, b)]] * 500 + [[(c,)]] * 500
     made = PublicFunctions.from_rows(program for unit in units * 10 for program in unit)
-    many = (*FUNCTIONS, *(f"@com.nobody.asks{n}" for n in range(300)))
+    many = (*FUNCTIONS, *(f"@com.nobody.asks{n}" for n in range(150)))
     chosen = replace(plan(multiplier=10.0), support=CountedNames.from_names(many))
     found = [
         prior_of(
