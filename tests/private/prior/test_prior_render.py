@@ -92,12 +92,6 @@ def test_values_become_placeholders_for_new_ones():
         assert row.slots["QUOTED_STRING_0"].parameter == "@com.twitter.post:status"
 
 
-def test_programs_drawn_often_weigh_more():
-    rows = [one for one in said([HOME] * 3 + [FREE]) if isinstance(one, Example)]
-    weights = {row.program.split()[2]: row.weight for row in rows}
-    assert weights == {"@com.twitter.home_timeline": 1.5, "@com.twitter.post": 0.5}
-
-
 def test_a_program_weighs_as_often_as_it_was_drawn_however_few_sentences_it_has():
     times = {"often": 3, "seldom": 1}
     said = [

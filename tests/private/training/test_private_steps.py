@@ -36,14 +36,18 @@ from tests.private.training.private_models import (
 pytestmark = pytest.mark.usefixtures("seeded_and_unchecked")
 
 
+def show_gradients(run, **changes):
+    """Let a run descend plainly with rate 1: a step moves weights by the gradient itself."""
+    run.optimizer.original_optimizer = torch.optim.SGD(list(run.trained.values()), lr=1.0)
+    run.settings = small(schedule="constant", warmup=0.0, learning_rate=1.0, **changes)
+
+
 def test_a_step_is_noise_with_the_right_deviation_around_the_clipped_mean():
     model = made(models.decoder, size=32, layers=2)
     before, batch = weights(model), [u[0] for u in units()]
     expected = clipped_sums(model, "loop", collate(batch), 0.1)
     run = run_of_model(model, noise_multiplier=2.0, batch=4.0)
-    # Plain descent with rate 1 shows the gradient itself.
-    run.optimizer.original_optimizer = torch.optim.SGD(list(run.trained.values()), lr=1.0)
-    run.settings = small(schedule="constant", warmup=0.0, learning_rate=1.0)
+    show_gradients(run)
     run.step(batch)
     mean = torch.cat([x.flatten() for x in expected.values()]) / 4.0
     noise = ((before - weights(model) - mean) / (2.0 * 0.1 / 4.0)).double()
@@ -96,8 +100,7 @@ def test_sums_are_divided_by_the_expected_size_not_by_that_of_the_batch():
         model = made(models.decoder)
         before = weights(model)
         run = run_of_model(model, noise_multiplier=0.0, batch=4.0)
-        run.optimizer.original_optimizer = torch.optim.SGD(list(run.trained.values()), lr=1.0)
-        run.settings = small(schedule="constant", warmup=0.0, learning_rate=1.0)
+        show_gradients(run)
         run.step(rows)
         expected = clipped_sums(made(models.decoder), "loop", collate(rows), 0.1)
         mean = torch.cat([x.flatten() for x in expected.values()]) / 4.0
@@ -115,8 +118,7 @@ def test_a_user_with_many_rows_moves_a_step_no_more_than_one_with_a_single_row(e
         model = made(models.decoder)
         before = weights(model)
         run = run_of_model(model, rows=known, rate=1.0, noise_multiplier=0.0, engine=engine)
-        run.optimizer.original_optimizer = torch.optim.SGD(list(run.trained.values()), lr=1.0)
-        run.settings = small(rate=1.0, schedule="constant", warmup=0.0, learning_rate=1.0)
+        show_gradients(run, rate=1.0)
         run.step(run.draw())
         moved.append(before - weights(model))
     # The new unit comes last, so the others give the same rows.
