@@ -38,9 +38,9 @@ from genie_dp.private.gaps.select import (
     LEVELS,
     GapLimits,
     GapPlan,
-    Heard,
     NoisyGaps,
-    SaidByTemplates,
+    TemplateVocabulary,
+    Understanding,
     cut_sentence,
     release_gaps,
 )
@@ -60,7 +60,7 @@ class Said:
     """A sentence that can be said: its intent, and what was heard."""
 
     intent: str
-    heard: Heard
+    heard: Understanding
 
 
 @dataclass(frozen=True)
@@ -106,22 +106,22 @@ def population(sentences: Sequence[Said], people: int, seed: int) -> list[list[S
     ]
 
 
-def plan_of(said: SaidByTemplates, epsilon: float | None) -> GapPlan:
+def plan_of(vocabulary: TemplateVocabulary, epsilon: float | None) -> GapPlan:
     """Return the plan at an epsilon; without one that of a list that keeps nothing back."""
     if epsilon is None:
-        return GapPlan(said, GapLimits(ALL, ALL, ALL), "gaussian", 1e-9, 0.5, LEAST)
+        return GapPlan(vocabulary, GapLimits(ALL, ALL, ALL), "gaussian", 1e-9, 0.5, LEAST)
     multiplier = noise_multiplier_for(epsilon, DELTA - PART, rate=1.0, steps=4, accountant="pld")
-    return GapPlan(said, GapLimits(), "gaussian", multiplier, PART, LEAST)
+    return GapPlan(vocabulary, GapLimits(), "gaussian", multiplier, PART, LEAST)
 
 
 def findings(
-    released: NoisyGaps, said: SaidByTemplates, sayings: Mapping[Said, int]
+    released: NoisyGaps, vocabulary: TemplateVocabulary, sayings: Mapping[Said, int]
 ) -> Iterator[Finding]:
     """Yield what was shown, with the intents of the sentences that say it."""
     families: dict[tuple[str, str], Counter[str]] = {}
     for sentence, count in sayings.items():
         tokens = sentence.heard.tokens
-        whole = " ".join(cut_sentence(tokens, said, released.words, released.pairs))
+        whole = " ".join(cut_sentence(tokens, vocabulary, released.words, released.pairs))
         parts = {("sentences", whole), *(("words", token) for token in tokens)}
         parts |= {("pairs", " ".join(pair)) for pair in pairwise(tokens)}
         for part in parts:
@@ -199,7 +199,7 @@ def families(arguments: argparse.Namespace) -> None:
         for people in arguments.people:
             crowd = population(sentences, people, seed)
             for epsilon in (*EPSILONS, None):
-                plan = plan_of(listener.said, epsilon)
+                plan = plan_of(listener.vocabulary, epsilon)
                 can_be_found = frozenset(name for name in deleted if lost[name])
                 found = _measure(
                     crowd, plan, frozenset(deleted), can_be_found, seed, show=arguments.show
@@ -248,7 +248,7 @@ def _measure(
     units = [[sentence.heard for sentence in person] for person in crowd]
     released = release_gaps(units, plan, lambda level: stream(seed, "noise", level))
     sayings = Counter(s for person in crowd for s in person if s.heard.reason)
-    shown = list(findings(released, plan.said, sayings))
+    shown = list(findings(released, plan.vocabulary, sayings))
     found = {finding.family for finding in shown} & deleted
     wide = plan.noise("totals").quantile(0.025)
     named = {name for name, count in released.functions.items() if count - wide > 0}
@@ -287,12 +287,12 @@ def slurp(arguments: argparse.Namespace) -> None:
         counts = [1 + place for place in by_zipf(rng, CAP, arguments.people)]
         crowd = [rng.choices(sentences, k=count) for count in counts]
     for epsilon in arguments.epsilon:
-        plan = plan_of(listener.said, epsilon or None)
+        plan = plan_of(listener.vocabulary, epsilon or None)
         start = time.process_time()
         units = [[sentence.heard for sentence in person] for person in crowd]
         released = release_gaps(units, plan, lambda level: stream(0, "noise", level))
         sayings = Counter(s for person in crowd for s in person if s.heard.reason)
-        shown = list(findings(released, plan.said, sayings))
+        shown = list(findings(released, plan.vocabulary, sayings))
         print(
             f"\nepsilon {epsilon:g}, {len(crowd):,} people: "
             f"{dict(Counter(finding.level for finding in shown))}; shown from "

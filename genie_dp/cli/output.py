@@ -40,7 +40,7 @@ def show_skipped(library: Library) -> None:
             click.echo(line, err=True)
 
 
-def told_private(names: Iterable[str | Path | None]) -> dict[str, list[str]]:
+def note_private(names: Iterable[str | Path | None]) -> dict[str, list[str]]:
     """Return the manifest fields of the private rows among these (`guard.private_inputs`).
 
     Its warnings are written to stderr.

@@ -25,7 +25,7 @@ from genie_dp.cli.options import (
     project_here,
     skills_option,
 )
-from genie_dp.cli.output import told_private
+from genie_dp.cli.output import note_private
 from genie_dp.cli.private.ledgers import ledger_option, open_ledger, private_argument
 from genie_dp.errors import GenieError, Problem
 from genie_dp.locale import DEFAULT
@@ -333,7 +333,7 @@ def command_of(stage: type[Stage]) -> click.Command:
         output = _take_output(stage.output, options)
         given: Options = {}
         if read := [options[name] for name in settings if settings[name].value == "rows"]:
-            private = told_private(name for one in read for name in _names_in(one))
+            private = note_private(name for one in read for name in _names_in(one))
             given |= {"private": private} if "private" in hints else {}
         try:
             for group in filter(None, groups.values()):

@@ -35,7 +35,7 @@ from genie_dp.evaluate.views import Viewer, viewer_of
 from genie_dp.languages.base import ProgramView
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.locale import DEFAULT, locale_from
-from genie_dp.parser.reading.said import SaidValues
+from genie_dp.parser.reading.said import SentenceReader
 from genie_dp.records import Example
 from genie_dp.run.files import open_text
 from genie_dp.run.page import page_environment, percent
@@ -44,7 +44,7 @@ from genie_dp.run.workers import in_processes
 from genie_dp.skills.load import EVALUATION_FILE
 from genie_dp.synthesis.chart import Chart
 from genie_dp.synthesis.explain import Explainer, Miss, nearest_miss, program_tokens
-from genie_dp.synthesis.spoken import ReadValues, SpokenSentences
+from genie_dp.synthesis.spoken import ReadValues, ValueFinder
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
 
@@ -247,9 +247,9 @@ class CoverageReader:
     """Judges sentences by one grammar; the programs that it compares fit one library."""
 
     inputs: Inputs
-    values: SaidValues
+    values: SentenceReader
     explainer: Explainer
-    spoken: SpokenSentences
+    spoken: ValueFinder
     viewer: Viewer
 
     @classmethod
@@ -260,7 +260,7 @@ class CoverageReader:
         names: Mapping[str, Sequence[str]] | None = None,
     ) -> "CoverageReader":
         """Return the judge of a grammar; indexing it takes some seconds."""
-        values = SaidValues(
+        values = SentenceReader(
             inputs.language, inputs.library, now=config.moment,
             locale=locale_from(config.locale), names=names,
         )  # fmt: skip

@@ -23,9 +23,9 @@ from genie_dp.synthesis.chart import Chart, ChildPlace, Pattern
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.synthesis.spoken import (
+    FoundValue,
     ReadValues,
-    SaidValue,
-    SpokenSentences,
+    ValueFinder,
     engine_tokens,
     renumber,
     stem_of,
@@ -63,7 +63,7 @@ class AlignedSentence:
     program: str
 
 
-def align(utterance: str, program: str, spoken: SpokenSentences, inputs: Inputs) -> AlignedSentence:
+def align(utterance: str, program: str, spoken: ValueFinder, inputs: Inputs) -> AlignedSentence:
     """Return a sentence whose values are placeholders, as far as they are those of its program.
 
     Args:
@@ -92,7 +92,7 @@ def align(utterance: str, program: str, spoken: SpokenSentences, inputs: Inputs)
         if start is not None and stem in spoken.compiled.placeholders.stems:
             name = f"{stem}_{1000 + literal.start}"  # until all are numbered
             tokens[start : start + len(words)] = [name]
-            values[name] = SaidValue(match[1], literal.constant)
+            values[name] = FoundValue(match[1], literal.constant)
             places[name] = [literal]
     named = ReadValues(tuple(tokens), values)
     numbered = renumber(named, spoken.compiled.placeholders)
@@ -275,7 +275,7 @@ class NearestPrograms:
     """Finds a program to begin with for a sentence of unknown meaning."""
 
     explainer: Explainer
-    spoken: SpokenSentences
+    spoken: ValueFinder
     library: Library
     _openers: list[str] | None = None
 

@@ -26,7 +26,13 @@ from genie_dp.parser.parser import Parser
 from genie_dp.parser.reading.reading import MOST_CHARACTERS
 from genie_dp.parser.session import read_names
 from genie_dp.private.gaps.listen import Advice
-from genie_dp.private.gaps.select import HOLE, Heard, SaidByTemplates, Tokens, number_values
+from genie_dp.private.gaps.select import (
+    HOLE,
+    TemplateVocabulary,
+    Tokens,
+    Understanding,
+    number_values,
+)
 from genie_dp.private.ledger.guard import refuse_learned, refuse_private
 from genie_dp.records import Example
 from genie_dp.skills.words import tokenize
@@ -70,7 +76,7 @@ class GapListener:
     reader: CoverageReader
     words: FunctionWords
     unsaid: frozenset[str]
-    said: SaidByTemplates
+    vocabulary: TemplateVocabulary
     facts: Mapping[str, Any]
     parser: Parser | None = None
     names: Mapping[str, Sequence[str]] | None = None
@@ -113,7 +119,7 @@ class GapListener:
         words, unsaid = _all_words(spoken.function_words, drawn_phrases, library)
         # "We" and "too" are no gap, and need not count as one.
         public = locale_from(config.locale).words.function_words
-        template_phrases = SaidByTemplates(
+        template_phrases = TemplateVocabulary(
             spoken.grammar.vocabulary | public | frozenset(compiled.placeholders.stems),
             pairs,
             tuple(sorted(library.names())),
@@ -132,28 +138,30 @@ class GapListener:
 
     # ------------------------------------------------------------------------------ listening
 
-    def hear(self, utterances: Iterable[str]) -> Iterator[Heard]:
+    def hear(self, utterances: Iterable[str]) -> Iterator[Understanding]:
         """Yield the outcome of sentences; of a long one only that it is too long."""
         return map(self._hear, utterances)
 
-    def _hear(self, utterance: str) -> Heard:
+    def _hear(self, utterance: str) -> Understanding:
         if len(utterance) > MOST_CHARACTERS:
-            return Heard((), TOO_LONG)
+            return Understanding((), TOO_LONG)
         tokens = self._take_values_out(utterance)
         if not tokens or len(tokens) > MOST_TOKENS:
-            return Heard((), TOO_LONG if tokens else EMPTY)
+            return Understanding((), TOO_LONG if tokens else EMPTY)
         if self.parser is not None:
             reply = self.parser(utterance, names=self.names)
             if reply.refused is None:
-                return Heard(tokens)
-            return Heard(tokens, reply.refused, self._function_of(reply) or self._first(tokens))
+                return Understanding(tokens)
+            return Understanding(
+                tokens, reply.refused, self._function_of(reply) or self._first(tokens)
+            )
         matches = self.reader.spoken.find(utterance)
         likely = [reading for reading in matches.readings if not reading.is_unlikely]
         if any(map(self._has_known_names, likely)):
-            return Heard(tokens)
-        is_said = all(map(self.said.has, tokens))
+            return Understanding(tokens)
+        is_said = all(map(self.vocabulary.has, tokens))
         reason = NOT_LISTED if likely else NOT_DERIVED if is_said else WORD
-        return Heard(tokens, reason, self._first(tokens))
+        return Understanding(tokens, reason, self._first(tokens))
 
     def _has_known_names(self, reading: ReadValues) -> bool:
         """Return whether no word of a reading is taken for a name of a kind whose names are given.
@@ -295,7 +303,7 @@ class GapListener:
 
     def _is_known(self, token: str) -> bool:
         """Return whether a token is in templates, or belongs to a function of the library."""
-        return self.said.has(token) or token in self.words.uses
+        return self.vocabulary.has(token) or token in self.words.uses
 
     def _fill_runs(self, tokens: Tokens, runs: Sequence[slice]) -> Tokens | None:
         """Return a sentence with stems for some words, None where no function lacks them."""

@@ -34,6 +34,7 @@ from genie_dp.importers.source import Imported, ImportSource, program_of, rows_t
 from genie_dp.languages.calls.tools import read_tools
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.templates.ast import (
+    CategoryWords,
     Child,
     Choice,
     Item,
@@ -42,7 +43,6 @@ from genie_dp.templates.ast import (
     Placeholder,
     PlainWords,
     QuotedWords,
-    SaidWords,
     children_of,
     count_utterances,
     is_of_words,
@@ -416,21 +416,21 @@ class _Importer:
         for place, item in enumerate(way):
             if isinstance(item, Choice | Optional) and is_of_words((item,)):
                 name = self.unique_name("said")
-                choice: Item = SaidWords(name)
+                choice: Item = CategoryWords(name)
                 inner = item.items if isinstance(item, Optional) else (item,)
                 self.words[name] = ("one choice of many", [inner])
                 choice = Optional((choice,)) if isinstance(item, Optional) else choice
                 return (*way[:place], choice, *way[place + 1 :])
         return way
 
-    def article(self, word: str) -> SaidWords:
+    def article(self, word: str) -> CategoryWords:
         """Return "a" or "an" as a category: as words before a value one may become the other."""
         key = ("article", word)
         if key not in self.known:
             name = self.known[key] = self.unique_name(f"just_{word}")
             place = "said as it stands, whatever comes after it"
             self.words[name] = (place, [(QuotedWords((PlainWords(word),)),)])
-        return SaidWords(self.known[key])
+        return CategoryWords(self.known[key])
 
 
 def _texts(given: Json) -> tuple[str, ...]:
@@ -544,7 +544,9 @@ class _BlockImporter:
         if paths == {()}:
             scope = self._scope_of_rule(reference.name)
             words = ("words", scope, reference.name)
-            return SaidWords(self.importer.once(words, partial(self._add_words, reference.name)))
+            return CategoryWords(
+                self.importer.once(words, partial(self._add_words, reference.name))
+            )
         if len(paths) > 1 or len(next(iter(paths))) != 1:
             return sequence
         [(slot,)] = paths
@@ -905,7 +907,7 @@ def _slots_of(way: tuple[Item, ...]) -> frozenset[tuple[str, bool]]:
 
 
 def _with_articles(
-    items: tuple[Item, ...], article: Callable[[str], SaidWords], outer: Item | None = None
+    items: tuple[Item, ...], article: Callable[[str], CategoryWords], outer: Item | None = None
 ) -> tuple[Item, ...]:
     """Return an utterance in which no word is fitted to the value after it, as "a" and "an" are.
 
@@ -942,7 +944,7 @@ def _may_begin_with_value(item: Item | None) -> bool:
 
 
 def _apart(
-    parts: tuple[Part, ...], article: Callable[[str], SaidWords], *, is_before: bool
+    parts: tuple[Part, ...], article: Callable[[str], CategoryWords], *, is_before: bool
 ) -> Iterator[Item]:
     """Yield quoted words with articles before values apart; a value `is_before` at their end."""
     waiting: list[Part] = []

@@ -20,12 +20,12 @@ from genie_dp.locale import Words
 from genie_dp.parser import folder as files
 from genie_dp.parser.reading.fill import Filled
 from genie_dp.parser.reading.reading import Reading, ReadValue
-from genie_dp.parser.reading.said import SaidValues
+from genie_dp.parser.reading.said import SentenceReader
 from genie_dp.parser.reading.typed import token_spans
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.skills.words import token_places
 from genie_dp.synthesis.compiler import compile_inputs
-from genie_dp.synthesis.spoken import UNLIKELY, IndexedGrammar, ReadValues, SpokenSentences
+from genie_dp.synthesis.spoken import UNLIKELY, IndexedGrammar, ReadValues, ValueFinder
 from genie_dp.templates.inputs import Inputs, library_fingerprint
 
 _MOST_READINGS = 24
@@ -77,7 +77,7 @@ class LazyTemplates:
         """Return templates that were read."""
         return cls(files.templates_as_text(inputs), lambda: inputs, inputs.fingerprint())
 
-    def index(self, library: Library, values: SaidValues) -> IndexedGrammar:
+    def index(self, library: Library, values: SentenceReader) -> IndexedGrammar:
         """Return the indexed templates, from the user's cache, or index them."""
         if self._indexed is not None:
             return self._indexed
@@ -110,9 +110,9 @@ class Derivations:
     templates: "LazyTemplates"
     library: Library
     words: Words
-    _engine: SpokenSentences | None = None
+    _engine: ValueFinder | None = None
 
-    def find(self, sentence: str, values: SaidValues, fill: Fill) -> list[Derivation]:
+    def find(self, sentence: str, values: SentenceReader, fill: Fill) -> list[Derivation]:
         """Return the derivations of a sentence, or of it without words of politeness.
 
         Args:
@@ -121,7 +121,7 @@ class Derivations:
             fill: puts values into a program; None where they do not fit.
         """
         if self._engine is None:
-            self._engine = SpokenSentences(self.templates.index(self.library, values), values)
+            self._engine = ValueFinder(self.templates.index(self.library, values), values)
         engine = self._engine
         engine.reader = values
         derivations = self._find(sentence, engine, fill)
@@ -140,7 +140,7 @@ class Derivations:
         return sorted(derivations.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
 
     def _find_as_typed(
-        self, said: str, sentence: str, engine: SpokenSentences, fill: Fill
+        self, said: str, sentence: str, engine: ValueFinder, fill: Fill
     ) -> dict[str, Derivation]:
         """Return the derivations of other words whose names and texts are those of a sentence."""
         return {
@@ -149,7 +149,7 @@ class Derivations:
             if all(value.text in sentence for value in derivation.reading.values.values())
         }
 
-    def _said_otherwise(self, sentence: str, engine: SpokenSentences) -> Iterator[str]:
+    def _said_otherwise(self, sentence: str, engine: ValueFinder) -> Iterator[str]:
         """Yield everyday English paraphrases of a sentence, in words that templates have."""
         vocabulary = engine.grammar.vocabulary
         sentence = sentence.rstrip(_END_SIGNS)
@@ -166,7 +166,7 @@ class Derivations:
                 if vocabulary.issuperset(word for word in variant if word not in own_words):
                     yield " ".join(variant)
 
-    def _find(self, sentence: str, engine: SpokenSentences, fill: Fill) -> dict[str, Derivation]:
+    def _find(self, sentence: str, engine: ValueFinder, fill: Fill) -> dict[str, Derivation]:
         """Return the derivations of a sentence by their programs with values."""
         derivations: dict[str, Derivation] = {}
         for text in without_politeness(sentence, self.words):

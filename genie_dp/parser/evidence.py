@@ -49,7 +49,7 @@ from genie_dp.skills.words import END_MARKS
 _MOST_ROWS = 100_000
 _FEW_ROWS = 5_000
 # How many rows have to say words with a function, and which share of them has to have a part of a
-# program, until the words tell the part.
+# program, until the words indicate the part.
 _OFTEN, _SURE = 4, 0.8
 _START, _VALUE, _END = "<s>", "<value>", "</s>"
 # Before a function and inputs, which are no words.
@@ -138,9 +138,9 @@ class Support(NamedTuple):
             without content, unless rows with them have such sentences, too.
         explained: content words that rows have with them, and comparisons that the program has.
         unexplained: content words that rows do not have, in the order of the sentence.
-        told: parts of the program, such as "is_on true", that the words indicate.
-        untold: parts of it that the words do not indicate.
-        left_out: parts that the words indicate and the program lacks.
+        confirmed_parts: parts of the program, such as "is_on true", that the words indicate.
+        unconfirmed_parts: parts of it that the words do not indicate.
+        missing_parts: parts that the words indicate and the program lacks.
         lost: comparisons that the signs of the program do not have, and other operators of the
             sentence whose mark it does not have.
     """
@@ -148,9 +148,9 @@ class Support(NamedTuple):
     unseen: float
     explained: int
     unexplained: tuple[str, ...]
-    told: int = 0
-    untold: int = 0
-    left_out: int = 0
+    confirmed_parts: int = 0
+    unconfirmed_parts: int = 0
+    missing_parts: int = 0
     lost: tuple[str, ...] = ()
 
     @property
@@ -164,7 +164,9 @@ class Support(NamedTuple):
         words = 1.2 * self.explained - 1.2 * len(self.unexplained) - 10.0 * self.unseen
         if self.lost:
             words -= _NEVER
-        return words + 1.2 * self.told - self.untold - 0.6 * self.left_out
+        return (
+            words + 1.2 * self.confirmed_parts - self.unconfirmed_parts - 0.6 * self.missing_parts
+        )
 
     def with_near(self, near: frozenset[str]) -> "Support":
         """Return the support where some of its words are near to words of the library."""
@@ -214,7 +216,7 @@ class _FunctionRows:
         terms, _, times = self.terms.count()
         return list(terms[times >= least].tolist())
 
-    def telling(self) -> Iterator[tuple[int, int]]:
+    def indicators(self) -> Iterator[tuple[int, int]]:
         """Return terms, each with a part that it indicates."""
         terms, term_places, term_times = self.terms.count()
         parts, part_places, part_times = self.parts.count()
@@ -227,8 +229,8 @@ class _FunctionRows:
         times = np.bincount(both, minlength=len(parts) * len(terms)).reshape(len(parts), len(terms))
         usual = part_times[:, None] / len(self.terms.lengths)
         share = (times + 0.5 * usual) / (term_times + 0.5)
-        is_told = (share >= np.maximum(_SURE, (1 + usual) / 2)) & (term_times >= _OFTEN)
-        rows, columns = np.nonzero(is_told)
+        is_indicated = (share >= np.maximum(_SURE, (1 + usual) / 2)) & (term_times >= _OFTEN)
+        rows, columns = np.nonzero(is_indicated)
         return zip(terms[columns].tolist(), parts[rows].tolist(), strict=True)
 
 
@@ -241,16 +243,16 @@ class Evidence:
 
     Attributes:
         hashes: (N,) sorted: of a function with a word or with two; four bytes each.
-        telling: (M,) sorted: the same of words that indicate a part of the function's programs.
-        told: (M,) hashes of these parts.
+        indicators: (M,) sorted: the same of words that indicate a part of the function's programs.
+        indicated: (M,) hashes of these parts.
         given: (K,) sorted: of a function with the smallest sets of inputs that rows give it, and
             with each pair of inputs that a row gives it together.
         words: those of the language of the sentences.
     """
 
     hashes: Hashes
-    telling: Hashes
-    told: Hashes
+    indicators: Hashes
+    indicated: Hashes
     given: Hashes
     words: Words
 
@@ -264,14 +266,14 @@ class Evidence:
         counts = _RowCounts(words)
         for store in rows:
             counts.add(store, language, step=max(1, -(-total // _MOST_ROWS)))
-        hashes, telling, told_parts = array("q"), array("q"), array("q")
+        hashes, indicators, indicated = array("q"), array("q"), array("q")
         least = 1 if total < _FEW_ROWS else 2
         for name, terms in chain(counts.often(least), counts.lost(least)):
             hashes.append(_hash(name, *terms) >> 32)
-        for name, terms, part in counts.telling():
-            telling.append(_hash(name, *terms) >> 32)
-            told_parts.append(_hash(part) >> 32)
-        tells, are_told = np.unique(np.array([telling, told_parts], np.uint32), axis=1)
+        for name, terms, part in counts.indicators():
+            indicators.append(_hash(name, *terms) >> 32)
+            indicated.append(_hash(part) >> 32)
+        of_words, of_parts = np.unique(np.array([indicators, indicated], np.uint32), axis=1)
         hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.find_denied()])
         hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.inside()])
         hashes.extend([_hash(name, *terms) >> 32 for name, terms in counts.find_unopposed()])
@@ -280,8 +282,8 @@ class Evidence:
         inputs = [_hash(_GIVEN, *names) >> 32 for names in counts.find_inputs()]
         return cls(
             np.unique(np.array(hashes, np.uint32)),
-            tells,
-            are_told,
+            of_words,
+            of_parts,
             np.unique(np.array(inputs, np.uint32)),
             words,
         )
@@ -343,14 +345,14 @@ class Evidence:
         lost, comparisons = self._compare(sentence, program, functions, operators)
         lost = (*lost, *self._contradicting_words(sentence, program, list(functions)))
         own = {_hash(part) >> 32 for part in parts}
-        told_parts = self._tell(terms, set(functions))
+        indicated = self._indicated_parts(terms, set(functions))
         return Support(
             unseen,
             len(words) - len(unexplained) + comparisons,
             unexplained,
-            told=len(own & told_parts),
-            untold=len(own - told_parts),
-            left_out=len(told_parts - own),
+            confirmed_parts=len(own & indicated),
+            unconfirmed_parts=len(own - indicated),
+            missing_parts=len(indicated - own),
             lost=lost,
         )
 
@@ -419,9 +421,10 @@ class Evidence:
             return program
         for place in places_of_texts(tokens):
             text = tokens[place]
-            told_places = self._told_inside(text, sentence, functions, parts)
-            if told_places and (
-                free_text := text[told_places[-1] + 1 :] or self._whole(text[: told_places[0]])
+            indicating_places = self._indicating_places(text, sentence, functions, parts)
+            if indicating_places and (
+                free_text := text[indicating_places[-1] + 1 :]
+                or self._whole(text[: indicating_places[0]])
             ):
                 tokens[place] = free_text
         for place in places_of_texts(tokens, names=True):
@@ -451,7 +454,7 @@ class Evidence:
             words = words[:-1]
         return words
 
-    def _told_inside(
+    def _indicating_places(
         self,
         text: Sequence[str],
         sentence: Sequence[str],
@@ -466,22 +469,24 @@ class Evidence:
             if [*sentence[start : start + len(text)]] == [*text]:
                 others[start : start + len(text)] = [_VALUE]
                 break
-        own -= self._tell(list(_terms(others, (), self.words)), functions)
+        own -= self._indicated_parts(list(_terms(others, (), self.words)), functions)
         empty = self.words.function_words
         return [
             place
             for place, word in enumerate(text)
-            if _is_telling(word, empty) and own & self._tell([(word,)], functions)
+            if _is_telling(word, empty) and own & self._indicated_parts([(word,)], functions)
         ]
 
-    def _tell(self, terms: Sequence[tuple[str, ...]], functions: Iterable[str]) -> set[int]:
+    def _indicated_parts(
+        self, terms: Sequence[tuple[str, ...]], functions: Iterable[str]
+    ) -> set[int]:
         """Return the hashes of the parts of functions that terms indicate."""
         keys = np.array([_hash(f, *term) >> 32 for f in functions for term in terms], np.uint32)
-        firsts, ends = (self.telling.searchsorted(keys, side=side) for side in ("left", "right"))
-        told_parts: set[int] = set()
+        firsts, ends = (self.indicators.searchsorted(keys, side=side) for side in ("left", "right"))
+        indicated: set[int] = set()
         for i in np.flatnonzero(ends > firsts).tolist():
-            told_parts.update(self.told[firsts[i] : ends[i]].tolist())
-        return told_parts
+            indicated.update(self.indicated[firsts[i] : ends[i]].tolist())
+        return indicated
 
     def is_of_command(self, name: Sequence[str], functions: Sequence[str]) -> bool:
         """Return whether rows have all words of a name outside of values, and none inside."""
@@ -531,7 +536,7 @@ class Evidence:
             return True
         listed = {_hash(part) >> 32 for part in parts if part[-1:].isalnum()}
         terms: list[tuple[str, ...]] = [*pairwise(words)] or [tuple(words)]
-        if listed & self._tell(terms, functions):
+        if listed & self._indicated_parts(terms, functions):
             return True
         before, behind = sides
         is_end = behind in END_MARKS or behind in self.words.function_words
@@ -607,15 +612,17 @@ class Evidence:
 
     def join(self, other: "Evidence") -> "Evidence":
         """Return the evidence of the rows of both."""
-        pairs = np.stack([np.append(self.telling, other.telling), np.append(self.told, other.told)])
-        telling, told_parts = np.unique(pairs, axis=1)
+        both = [np.stack([x.indicators, x.indicated]) for x in (self, other)]
+        indicators, indicated = np.unique(np.concatenate(both, axis=1), axis=1)
         hashes, inputs = np.union1d(self.hashes, other.hashes), np.union1d(self.given, other.given)
-        return Evidence(hashes, telling, told_parts, inputs, self.words)
+        return Evidence(hashes, indicators, indicated, inputs, self.words)
 
     def save(self, path: Path) -> None:
         """Write all of it."""
         out = io.BytesIO()  # numpy does not say why it cannot write a file
-        np.savez(out, hashes=self.hashes, telling=self.telling, told=self.told, given=self.given)
+        np.savez(
+            out, hashes=self.hashes, telling=self.indicators, told=self.indicated, given=self.given
+        )
         path.write_bytes(out.getvalue())
 
     @classmethod
@@ -629,8 +636,8 @@ class Evidence:
         kinds = {(array.dtype.name, array.ndim) for array in arrays}
         if kinds != {("uint32", 1)} or len(arrays[1]) != len(arrays[2]):
             raise ValueError(f"expected lists of numbers of 32 bits, got {kinds}")
-        hashes, telling, told_parts, inputs = arrays
-        return cls(hashes, telling, told_parts, inputs, words)
+        hashes, indicators, indicated, inputs = arrays
+        return cls(hashes, indicators, indicated, inputs, words)
 
 
 class _Denied:
@@ -792,11 +799,11 @@ class _RowCounts:
                 if word in behind or names[word] in self._empty:
                     yield function, (_INSIDE, names[word])
 
-    def telling(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    def indicators(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
         """Yield function, words, and a part of its programs that they indicate."""
         names, parts = list(self._numbers), list(self._parts)
         for function, rows in self._functions.items():
-            for term, part in rows.telling():
+            for term, part in rows.indicators():
                 yield function, _words_of(term, names), parts[part]
 
     def lost(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:

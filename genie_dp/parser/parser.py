@@ -51,7 +51,7 @@ from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ReadValue
-from genie_dp.parser.reading.said import SaidValues
+from genie_dp.parser.reading.said import SentenceReader
 from genie_dp.parser.reading.typed import TypedTexts, typed_texts
 from genie_dp.parser.rows import Style, Target, canonical_text, target_of
 from genie_dp.parser.scoring import DERIVATION_CONFIDENCE, Score, score
@@ -1146,7 +1146,7 @@ class Parser:
         language, library = self.target.language, self.target.library
         if self._derivations is None or library is None:
             return []
-        values = SaidValues(
+        values = SentenceReader(
             language, library, now=self._clock(), reader=self._reader, locale=self.use.locale,
             lists=names or self._names,
         )  # fmt: skip
@@ -1412,7 +1412,7 @@ class _Candidate:
     @property
     def leaves_out(self) -> bool:
         """Return whether the sentence has words, or indicates parts, that the program lacks."""
-        return bool(self.words or self.support.lost) or self.support.left_out > 0
+        return bool(self.words or self.support.lost) or self.support.missing_parts > 0
 
     @property
     def is_said(self) -> bool:

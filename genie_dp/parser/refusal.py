@@ -23,14 +23,14 @@ from genie_dp.locale import Words, sentences_of
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.derivations import LazyTemplates
 from genie_dp.parser.evidence import content_words
-from genie_dp.parser.reading.said import UNLISTED_NAME, SaidValues
+from genie_dp.parser.reading.said import UNLISTED_NAME, SentenceReader
 from genie_dp.parser.rows import NOW, RowMaker, Rows, RowStore
 from genie_dp.resources import data_folder
 from genie_dp.rng import child_seed, stream
 from genie_dp.run.workers import in_processes
 from genie_dp.skills.load import EVALUATION_FILE
 from genie_dp.skills.words import tokenize
-from genie_dp.synthesis.spoken import SaidValue, SpokenSentences
+from genie_dp.synthesis.spoken import FoundValue, ValueFinder
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
 
@@ -124,8 +124,8 @@ class SkillWords:
     """
 
     lexicon: Lexicon
-    values: SaidValues
-    sentences: SpokenSentences | None = None
+    values: SentenceReader
+    sentences: ValueFinder | None = None
     names: dict[str, list[tuple[Signature, list[str]]]] = field(
         default_factory=lambda: defaultdict(list)
     )
@@ -141,13 +141,13 @@ class SkillWords:
         if target.library is None or not target.reads_values:
             return None
         reader = maker.preparer.reader if maker.preparer is not None else None
-        values = SaidValues(
+        values = SentenceReader(
             target.language, target.library, now=NOW, reader=reader, locale=maker.locale
         )
         sentences = None
         if templates is not None:
             indexed = LazyTemplates.from_inputs(templates).index(target.library, values)
-            sentences = SpokenSentences(indexed, values, most_work=_MOST_WORK)
+            sentences = ValueFinder(indexed, values, most_work=_MOST_WORK)
         own = cls(lexicon, values, sentences)
         if sentences is not None:
             own.compounds = tuple(sorted(filter(_COMPOUND.fullmatch, sentences.grammar.vocabulary)))
@@ -228,7 +228,7 @@ class SkillWords:
         value = self.values.as_value(stem, said)
         return value is not None and self._is_one(f"{stem}_0", value.value)
 
-    def _is_one(self, token: str, value: SaidValue) -> bool:
+    def _is_one(self, token: str, value: FoundValue) -> bool:
         """Return whether a value is one of its kind: a name that no list has shares their words.
 
         "The laundry" may be a task beside "do the laundry"; "the kettle" is none of the lights.

@@ -26,13 +26,13 @@ from genie_dp.parser.config import ParseConfig
 from genie_dp.parser.derivations import LazyTemplates
 from genie_dp.parser.forms import TEXT_FORMS, in_form
 from genie_dp.parser.parser import Parser, Use
-from genie_dp.parser.reading.said import SaidValues
+from genie_dp.parser.reading.said import SentenceReader
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
 from genie_dp.skills.data_tables import connect, data_places
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.describe import Describer
-from genie_dp.synthesis.spoken import SpokenSentences, engine_tokens
+from genie_dp.synthesis.spoken import ValueFinder, engine_tokens
 from genie_dp.templates.cache import load_inputs as shipped_inputs
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
@@ -58,17 +58,17 @@ class English:
 
     def __init__(self, templates: LazyTemplates, library: Library, locale: Locale = LOCALE):
         self.templates, self.library, self.locale = templates, library, locale
-        self._sentences: SpokenSentences | None = None
+        self._sentences: ValueFinder | None = None
         self._describer: Describer | None = None
 
     @property
-    def sentences(self) -> SpokenSentences:
+    def sentences(self) -> ValueFinder:
         """Return the reader of sentences by the templates, indexed when it is first used."""
         if self._sentences is None:
             language = get_language(self.library.language)
-            values = SaidValues(language, self.library, now=datetime.now(), locale=self.locale)
+            values = SentenceReader(language, self.library, now=datetime.now(), locale=self.locale)
             indexed = self.templates.index(self.library, values)
-            self._sentences = SpokenSentences(indexed, values)
+            self._sentences = ValueFinder(indexed, values)
         return self._sentences
 
     def nearest(self, sentence: str) -> str:

@@ -30,7 +30,7 @@ OWN, WORDS = "text", "words"  # how a child is mostly said: attributes of Piece
 
 
 @dataclass(frozen=True, slots=True)
-class SaidChild:
+class ChildText:
     """The place of a child in the words: an attribute of its piece, or a function of all pieces."""
 
     child: int
@@ -61,16 +61,16 @@ class _Shape:
     is_nested: bool
 
 
-def assembler(rule: GrammarRule, said: Sequence[str | SaidChild]) -> Callable[..., Combined | None]:
+def assembler(rule: GrammarRule, said: Sequence[str | ChildText]) -> Callable[..., Combined | None]:
     """Return the function from one piece for each child to the pieces joined, or None."""
-    functions = [part.how for part in said if isinstance(part, SaidChild) and callable(part.how)]
+    functions = [part.how for part in said if isinstance(part, ChildText) and callable(part.how)]
     make = _maker(_shape(rule, said))
     words = [part for part in said if isinstance(part, str)]
     function: Callable[..., Combined | None] = make(rule, rule.body.build, words, functions)
     return function
 
 
-def _shape(rule: GrammarRule, said: Sequence[str | SaidChild]) -> _Shape:
+def _shape(rule: GrammarRule, said: Sequence[str | ChildText]) -> _Shape:
     children = rule.layout.children
     return _Shape(
         rule.names,
@@ -88,7 +88,7 @@ def _shape(rule: GrammarRule, said: Sequence[str | SaidChild]) -> _Shape:
     )
 
 
-def _parts(said: Sequence[str | SaidChild], children: int) -> list[str]:
+def _parts(said: Sequence[str | ChildText], children: int) -> list[str]:
     pieces = f"({''.join(f'p{i}, ' for i in range(children))})"
     parts, functions = [], 0
     for part in said:
@@ -297,7 +297,7 @@ _NUMBERS = {"sg": 0, "pl": 1, "mass": 2}
 
 def wording(rule: GrammarRule, numbers: Mapping[int, str]) -> Wording:
     """Return the wording of a rule whose children have these numbers (index -> sg, pl, mass)."""
-    said: list[str | SaidChild] = []
+    said: list[str | ChildText] = []
     for part in rule.layout.parts:
         match part:
             case str():
@@ -307,21 +307,21 @@ def wording(rule: GrammarRule, numbers: Mapping[int, str]) -> Wording:
                 if form:
                     said.append(form)
             case OwnDeterminer(child):
-                said.append(SaidChild(child, _determiner_printer(child)))
+                said.append(ChildText(child, _determiner_printer(child)))
             case int():
                 said.append(_say_child(rule.layout.children, part))
-    text = " ".join("{}" if isinstance(part, SaidChild) else part for part in said)
+    text = " ".join("{}" if isinstance(part, ChildText) else part for part in said)
     return Wording(text, assembler(rule, said))
 
 
-def _say_child(children: Sequence[ChildSpec], index: int) -> SaidChild:
+def _say_child(children: Sequence[ChildSpec], index: int) -> ChildText:
     child = children[index]
     if not child.after_article and child.gap in (None, GAP) and not child.after:
         if child.print_as in ("own", "any"):
-            return SaidChild(index, OWN)
+            return ChildText(index, OWN)
         if child.print_as == "none":
-            return SaidChild(index, WORDS)
-    return SaidChild(index, _printer(children, index))
+            return ChildText(index, WORDS)
+    return ChildText(index, _printer(children, index))
 
 
 def _determiner_printer(index: int) -> Callable[[Sequence[Piece]], str]:

@@ -80,7 +80,7 @@ class Cells(Sequence[Cell]):
     sizes: npt.NDArray[np.uint64]
     functions: Sequence[str]
     spans: Sequence[tuple[int, int]]
-    _speakers: Sequence["_Speaker"]
+    _speakers: Sequence["_RuleRenderer"]
     _starts: Sequence[int]
 
     @classmethod
@@ -96,7 +96,7 @@ class Cells(Sequence[Cell]):
             np.array([size for batch in batches for size in batch.choices.sizes], np.uint64),
             [function for batch in batches for function in batch.choices.functions],
             [(a, b) for a, b in pairwise([0, *edges, starts[-1]]) if b > a],
-            [_Speaker(rule) for rule in rules],
+            [_RuleRenderer(rule) for rule in rules],
             starts[:-1],
         )
 
@@ -179,7 +179,7 @@ def cells(rule: GrammarRule, depth: int, pools: Pools) -> Iterator[Cell]:
     yield from cells_of((rule,), (depth,), pools)
 
 
-def _cell(speaker: "_Speaker", batch: CellBatch, index: int) -> Cell:
+def _cell(speaker: "_RuleRenderer", batch: CellBatch, index: int) -> Cell:
     choices = batch.choices
     keys = choices.keys[index]
     lists = tuple([of_child[key] for of_child, key in zip(choices.groups, keys, strict=True)])
@@ -187,7 +187,7 @@ def _cell(speaker: "_Speaker", batch: CellBatch, index: int) -> Cell:
     return Cell(speaker.rule, speaker.wording(keys), lists, size, function, batch.depth)
 
 
-class _Speaker:
+class _RuleRenderer:
     """The wordings of a rule, by the numbers of the children with which its words agree."""
 
     def __init__(self, rule: GrammarRule):

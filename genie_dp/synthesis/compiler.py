@@ -28,8 +28,8 @@ from genie_dp.synthesis.rules import (
     words_pool,
 )
 from genie_dp.templates.ast import (
+    CategoryWords,
     Placeholder,
-    SaidWords,
     Template,
     WordChoice,
     children_of,
@@ -485,7 +485,7 @@ class GrammarCompiler:
             leaves[path] = tuple(table_pieces(table, self.language, self.library))
         for template in self.grammar.templates:
             for item in plain_items(template.utterance):
-                if isinstance(item, SaidWords | WordChoice) and words_pool(item) not in leaves:
+                if isinstance(item, CategoryWords | WordChoice) and words_pool(item) not in leaves:
                     texts = say_words((item,), self.grammar.words, MOST_WORDS) or ()
                     pieces = (Piece(text, WORDS_ALONE, PLAIN) for text in texts)
                     leaves[words_pool(item)] = tuple(pieces)

@@ -40,11 +40,11 @@ from genie_dp.synthesis.pieces import BLANK, GAP, Piece, Placeholders
 from genie_dp.synthesis.rules import Agreement, GrammarRule
 from genie_dp.synthesis.spoken import (
     UNLIKELY,
+    FoundValue,
     IndexedGrammar,
     ReadValues,
-    SaidValue,
     SentenceValues,
-    SpokenSentences,
+    ValueFinder,
     engine_tokens,
 )
 from genie_dp.templates.ast import Template
@@ -107,7 +107,7 @@ class ReadSentence:
 
     shown: Tokens
     tokens: Tokens
-    values: Mapping[str, SaidValue] = field(default_factory=dict)
+    values: Mapping[str, FoundValue] = field(default_factory=dict)
     doubt: float = 0.0
 
     @property
@@ -123,7 +123,7 @@ class ReadSentence:
             yield f"  {token} is {value.words}" + (f" ({meaning})" if meaning else "")
 
 
-def _is_as_said(value: SaidValue) -> bool:
+def _is_as_said(value: FoundValue) -> bool:
     """Return whether a constant adds nothing to the words."""
     return not value.constant or value.words.strip("\"'@#") in value.constant
 
@@ -354,7 +354,7 @@ class Explainer:
     grammar: ChartGrammar = field(init=False)
     _chart: Chart = field(init=False)
     _second: "SecondReadings | None" = field(default=None, init=False)
-    _spoken: SpokenSentences | None = field(default=None, init=False)
+    _spoken: ValueFinder | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.grammar = ChartGrammar(self.compiled)
@@ -401,11 +401,11 @@ class Explainer:
         return cls(compiled, config.max_depth, values=values)
 
     @property
-    def spoken(self) -> SpokenSentences | None:
+    def spoken(self) -> ValueFinder | None:
         """Return the finder of the values of sentences; None without `values`."""
         if self._spoken is None and self.values is not None:
             indexed = IndexedGrammar.from_compiled(self.compiled, self.values)
-            self._spoken = SpokenSentences(indexed, self.values, self.max_depth)
+            self._spoken = ValueFinder(indexed, self.values, self.max_depth)
         return self._spoken
 
     def explain(self, text: str) -> Explanation:
@@ -571,7 +571,7 @@ class _SentenceReader:
         self.counts: Counter[str] = Counter()
         self.shown: list[str] = []
         self.tokens: list[str] = []
-        self.values: dict[str, SaidValue] = {}
+        self.values: dict[str, FoundValue] = {}
 
     def token(self, token: str) -> None:
         match = _PLACEHOLDER.fullmatch(token)
@@ -588,7 +588,7 @@ class _SentenceReader:
         self.tokens.append(token)
 
     def value(self, stem: str, written: str) -> None:
-        self.values[self._add(stem)] = SaidValue(written)
+        self.values[self._add(stem)] = FoundValue(written)
 
     def _add(self, stem: str) -> str:
         token = f"{stem}_{self.counts[stem]}"

@@ -89,9 +89,9 @@ def constant_pool(name: str) -> str:
     return _CONSTANT + name
 
 
-def words_pool(item: ast.SaidWords | ast.WordChoice) -> str:
+def words_pool(item: ast.CategoryWords | ast.WordChoice) -> str:
     """Return the name of the pool of words without meaning."""
-    return item.category if isinstance(item, ast.SaidWords) else f"words {item.key}"
+    return item.category if isinstance(item, ast.CategoryWords) else f"words {item.key}"
 
 
 def placeholder_of(pool: str) -> str | None:
@@ -139,7 +139,7 @@ class _Builder:
                 self._child(item)
             case ast.Determiner():
                 self.parts.append(item)
-            case ast.SaidWords() | ast.WordChoice():
+            case ast.CategoryWords() | ast.WordChoice():
                 self.parts.append(len(self.children))
                 self.children.append(ChildSpec("", words_pool(item), True))
             case ast.QuotedWords(parts):

@@ -34,7 +34,7 @@ shipped eval.tsv that were looked at, one right one was so, and 21 of 36 wrong o
 """
 
 
-class SaidValue(NamedTuple):
+class FoundValue(NamedTuple):
     """A value in a sentence.
 
     Attributes:
@@ -62,7 +62,7 @@ class ReadValues(NamedTuple):
     """
 
     tokens: Tokens
-    values: Mapping[str, SaidValue]
+    values: Mapping[str, FoundValue]
     doubt: float = 0.0
     left: tuple[Tokens, ...] = ()
     programs: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class ReadValues(NamedTuple):
 class NameOrText(NamedTuple):
     """Words as a value that may be any words; `doubt` grows with the evidence against it."""
 
-    value: SaidValue
+    value: FoundValue
     doubt: float
 
 
@@ -134,7 +134,7 @@ class IndexedGrammar(NamedTuple):
 
 
 @dataclass(slots=True)
-class SpokenSentences:
+class ValueFinder:
     """Finds the values in sentences."""
 
     indexed: IndexedGrammar
@@ -385,7 +385,7 @@ class SpokenSentences:
             words = variant.tokens[start:end]
             value = self.reader.as_value(stem, words)
             name = f"{stem}_{1000 + number}"  # until all are numbered
-            values[name] = value.value if value else SaidValue(" ".join(words))
+            values[name] = value.value if value else FoundValue(" ".join(words))
             tokens[start:end] = [name]
         return renumber(ReadValues(tuple(tokens), values, doubt), self.compiled.placeholders)
 
@@ -419,13 +419,13 @@ def renumber(read: ReadValues, placeholders: Placeholders) -> ReadValues:
 
     "An" before one is "a", as the article of a value that nobody knows yet.
 
-    >>> read = ReadValues(("from", "A_7", "to", "A_2"), {"A_2": SaidValue("x")})
+    >>> read = ReadValues(("from", "A_7", "to", "A_2"), {"A_2": FoundValue("x")})
     >>> renumber(read, Placeholders(["A"])).values
-    {'A_1': SaidValue(words='x', constant='', how='', other='')}
+    {'A_1': FoundValue(words='x', constant='', how='', other='')}
     """
     counts: dict[str, int] = {}
     tokens: list[str] = []
-    values: dict[str, SaidValue] = {}
+    values: dict[str, FoundValue] = {}
     for token in read.tokens:
         name = token
         if stem := stem_of(token, placeholders):

@@ -159,7 +159,7 @@ class Optional:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidWords:
+class CategoryWords:
     """`the`: a category of words by its name alone. Sentences have its words, bodies ignore it."""
 
     category: str
@@ -178,8 +178,8 @@ class WordChoice:
     span: Span | None = SPAN
 
 
-Item = QuotedWords | Child | SaidWords | Determiner | Choice | Optional | WordChoice
-PlainItem = QuotedWords | Child | SaidWords | Determiner | WordChoice
+Item = QuotedWords | Child | CategoryWords | Determiner | Choice | Optional | WordChoice
+PlainItem = QuotedWords | Child | CategoryWords | Determiner | WordChoice
 
 
 # ------------------------------------------------------------------------------- templates
@@ -273,7 +273,7 @@ def plain_utterances(items: Iterable[Item]) -> Iterator[tuple[PlainItem, ...]]:
 
 def _ways(item: Item) -> Iterator[tuple[PlainItem, ...]]:
     match item:
-        case QuotedWords() | Child() | Determiner() | SaidWords() | WordChoice():
+        case QuotedWords() | Child() | Determiner() | CategoryWords() | WordChoice():
             yield (item,)
         case Choice(alternatives):
             for alternative in alternatives:
@@ -419,7 +419,7 @@ def _count(items: Iterable[Item], words: Mapping[str, Collection[str]]) -> int:
                 total *= sum(_count(alternative, words) for alternative in alternatives)
             case Optional(inner):
                 total *= _count(inner, words) + 1
-            case SaidWords(category):
+            case CategoryWords(category):
                 total *= len(words.get(category, ()))
             case _:
                 pass
@@ -429,7 +429,7 @@ def _count(items: Iterable[Item], words: Mapping[str, Collection[str]]) -> int:
 def is_of_words(items: Iterable[Item]) -> bool:
     """Return whether an utterance is words and categories of words, and nothing else."""
     return all(
-        isinstance(item, SaidWords | WordChoice)
+        isinstance(item, CategoryWords | WordChoice)
         or (
             isinstance(item, QuotedWords)
             and all(isinstance(part, PlainWords) for part in item.parts)
@@ -442,7 +442,7 @@ def write_items(items: Iterable[Item]) -> str:
     """Return an utterance as a file writes it, without requests and features.
 
     >>> words = QuotedWords((PlainWords("it's"), Placeholder("x")))
-    >>> print(write_items((words, Child("a", "AREA"), SaidWords("the"))))
+    >>> print(write_items((words, Child("a", "AREA"), CategoryWords("the"))))
     "it's $x" a:AREA the
     """
     return " ".join(map(_write_item, items))
@@ -452,7 +452,7 @@ def _write_item(item: Item) -> str:
     match item:
         case QuotedWords(parts):
             return _quoted(" ".join(map(_write_part, parts)))
-        case SaidWords(category):
+        case CategoryWords(category):
             return category
         case Choice(alternatives):
             return f"({' | '.join(map(write_items, alternatives))})"
@@ -487,11 +487,11 @@ def _quoted(text: str) -> str:
     return f"{quote}{text.replace(quote, chr(92) + quote)}{quote}"
 
 
-def words_said(items: Iterable[Item]) -> Iterator[SaidWords]:
+def words_said(items: Iterable[Item]) -> Iterator[CategoryWords]:
     """Yield the categories of words that an utterance contains, in order."""
     for item in plain_items(items):
         match item:
-            case SaidWords():
+            case CategoryWords():
                 yield item
             case WordChoice(inner):
                 yield from words_said(inner)
@@ -511,7 +511,7 @@ def say_words(
         words: category -> all of its texts.
         most: how many are too many.
 
-    >>> the, sun = SaidWords("the"), QuotedWords((PlainWords("sun"),))
+    >>> the, sun = CategoryWords("the"), QuotedWords((PlainWords("sun"),))
     >>> say_words((Optional((the,)), sun), {"the": ("the", "our")}, 10)
     ('the sun', 'sun', 'our sun')
     """
@@ -551,7 +551,7 @@ def _say_item(
     match item:
         case QuotedWords(parts):
             return (" ".join(part.text for part in parts if isinstance(part, PlainWords)),)
-        case SaidWords(category):
+        case CategoryWords(category):
             return tuple(words.get(category, ()))
         case WordChoice(inner):
             return say_words(inner, words, most)

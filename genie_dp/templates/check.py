@@ -53,6 +53,7 @@ from genie_dp.languages.bodies import Fragment, Value
 from genie_dp.languages.library import Library
 from genie_dp.skills.words import words_never_read
 from genie_dp.templates.ast import (
+    CategoryWords,
     Child,
     Determiner,
     Inflect,
@@ -61,7 +62,6 @@ from genie_dp.templates.ast import (
     PlainWords,
     QuotedWords,
     Request,
-    SaidWords,
     Template,
     WordChoice,
     children_of,
@@ -353,7 +353,7 @@ def _class_names(grammar: Grammar, library: Library) -> set[str]:
 def _has_parts(template: Template) -> bool:
     """Return whether an utterance has more than its own words and placeholders."""
     parts = plain_items(template.utterance)
-    return any(isinstance(part, Child | SaidWords | WordChoice) for part in parts)
+    return any(isinstance(part, Child | CategoryWords | WordChoice) for part in parts)
 
 
 def meaning_of(template: Template) -> Hashable:

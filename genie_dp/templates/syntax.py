@@ -22,6 +22,7 @@ from genie_dp.run.cache import load_lark
 from genie_dp.skills.words import tokenize
 from genie_dp.templates.ast import (
     Category,
+    CategoryWords,
     Child,
     Choice,
     Determiner,
@@ -36,7 +37,6 @@ from genie_dp.templates.ast import (
     PythonCall,
     QuotedWords,
     Request,
-    SaidWords,
     Template,
     TemplateFile,
     Using,
@@ -697,7 +697,7 @@ class _StatementReader:
             case "child":
                 return self._child(tree)
             case "said":
-                return SaidWords(str(tree.children[0]), span=self._span(tree))
+                return CategoryWords(str(tree.children[0]), span=self._span(tree))
             case "determiner":
                 name, attribute = (_token(child) for child in tree.children)
                 if attribute != "det":

@@ -13,7 +13,7 @@ from genie_dp.languages import get_language
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.types import NUMBER
 from genie_dp.parser.answers import Answer, Reply
-from genie_dp.private.gaps.select import Heard
+from genie_dp.private.gaps.select import Understanding
 from genie_dp.templates.cache import load_inputs
 
 TOOLS = {
@@ -79,10 +79,10 @@ def test_a_sentence_is_understood_where_a_template_derives_it(listener):
     assert derived.reason == ""
     assert said.reason == "not derived"
     assert (new.reason, new.function) == ("word not said", "lamp.shift")
-    assert long == Heard((), "too_long")
-    assert nothing == Heard((), "empty")
+    assert long == Understanding((), "too_long")
+    assert nothing == Understanding((), "empty")
     reasons = {said.reason, new.reason, other.reason, long.reason, nothing.reason}
-    assert reasons == {*listener.said.reasons}
+    assert reasons == {*listener.vocabulary.reasons}
 
 
 def test_a_name_that_is_none_of_those_given_is_not_understood(inputs, listener):
@@ -95,9 +95,9 @@ def test_a_name_that_is_none_of_those_given_is_not_understood(inputs, listener):
 
 
 def test_pairs_of_the_templates_are_public(listener):
-    assert ("the", "lamp") in listener.said.pairs
-    assert ("the", "GENERIC_ENTITY_room") in listener.said.pairs
-    assert ("lamp", "the") not in listener.said.pairs
+    assert ("the", "lamp") in listener.vocabulary.pairs
+    assert ("the", "GENERIC_ENTITY_room") in listener.vocabulary.pairs
+    assert ("lamp", "the") not in listener.vocabulary.pairs
     assert listener.unsaid == {"lamp.shift", "oven.start", "mail.send"}
 
 
@@ -209,7 +209,7 @@ def test_a_parser_decides_where_there_is_one(inputs):
     assert (refused.reason, refused.function) == ("unsure", "oven.start")
     assert refused.tokens == ("sing", "in", "the", "GENERIC_ENTITY_room")
     assert listener.facts["by"] == "the parser parser"
-    assert "unsure" in listener.said.reasons
+    assert "unsure" in listener.vocabulary.reasons
 
     parser = StubParser()
     parser.target = SimpleNamespace(language=get_language("thingtalk"))

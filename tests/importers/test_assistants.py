@@ -21,12 +21,12 @@ from genie_dp.importers.registry import import_source, kind_of
 from genie_dp.importers.source import ImportSource
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates.ast import (
+    CategoryWords,
     Child,
     Choice,
     Optional,
     Placeholder,
     QuotedWords,
-    SaidWords,
     WordChoice,
 )
 from genie_dp.templates.cache import load_inputs
@@ -185,7 +185,7 @@ def _item_says(item, grammar: Grammar, values):
             names = [part.name for part in parts if isinstance(part, Placeholder)]
             words = ("{}" if isinstance(p, Placeholder) else p.text for p in parts)
             return {(" ".join(words), frozenset((name, "{}") for name in names))}
-        case SaidWords(category):
+        case CategoryWords(category):
             return {(words, frozenset()) for words in grammar.words[category]}
         case WordChoice(inner):
             return _says(inner, grammar, values)

@@ -15,7 +15,7 @@ from genie_dp.importers.project import run
 from genie_dp.importers.registry import import_source, kind_of
 from genie_dp.importers.source import ImportSource
 from genie_dp.synthesis.compiler import compile_inputs
-from genie_dp.templates.ast import Child, SaidWords, write_items
+from genie_dp.templates.ast import CategoryWords, Child, write_items
 from genie_dp.templates.cache import load_inputs
 from tests.golden import DATA, cases
 from tests.templates.template_files import written
@@ -34,7 +34,7 @@ def test_templates_become_utterances(case, golden):
     rules = dict(line[1:].split("> ", 1) for line in given)
     writer = UtteranceWriter(
         lambda name: read_template(rules[name]),
-        lambda reference: SaidWords(reference.name),
+        lambda reference: CategoryWords(reference.name),
         lambda reference: Child(reference.slot, reference.name),
     )
     golden(case, write_items(writer.utterance(read_template(text))))

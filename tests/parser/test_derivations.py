@@ -13,7 +13,7 @@ from genie_dp.locale import words_of
 from genie_dp.parser import folder as files
 from genie_dp.parser.derivations import Derivations, LazyTemplates
 from genie_dp.parser.reading.fill import fill
-from genie_dp.parser.reading.said import SaidValues
+from genie_dp.parser.reading.said import SentenceReader
 
 TEXT = {"type": "string"}
 TOOLS = {
@@ -50,7 +50,7 @@ def inputs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def derive(inputs):
-    values = SaidValues(inputs.language, inputs.library, now=datetime(2026, 11, 25))
+    values = SentenceReader(inputs.language, inputs.library, now=datetime(2026, 11, 25))
     derivations = Derivations(LazyTemplates.from_inputs(inputs), inputs.library, words_of("en"))
 
     def fill_texts(program, reading):

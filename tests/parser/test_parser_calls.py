@@ -245,13 +245,13 @@ def test_listed_values_are_words_that_tell_them_and_texts_are_values():
     ]
     evidence = Evidence.from_rows([rows], LANGUAGE, LOCALE.words)
     said = ("turn", "the", "GENERIC_ENTITY_lamp_0", "red")
-    told = [
+    supports = [
         evidence.support(said, form.values, ["paint"], form.parts)
         for form in map(LANGUAGE.form, paint)
     ]
-    assert [(x.explained, x.unexplained) for x in told] == [(2, ())] * 2
-    assert [x.left_out for x in told] == [0, 1]
-    assert told[0].weight - told[1].weight > 2
+    assert [(x.explained, x.unexplained) for x in supports] == [(2, ())] * 2
+    assert [x.missing_parts for x in supports] == [0, 1]
+    assert supports[0].weight - supports[1].weight > 2
     assert LANGUAGE.form('note( text= " red paint " )').values == ["red", "paint"]
 
 

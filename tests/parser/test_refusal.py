@@ -233,7 +233,7 @@ def test_values_of_a_program_are_explained_by_it():
 
 
 def assert_equal(one, other):
-    pairs = ((x.hashes, x.telling, x.told) for x in (one, other))
+    pairs = ((x.hashes, x.indicators, x.indicated) for x in (one, other))
     assert all(np.array_equal(a, b) for a, b in zip(*pairs, strict=True))
 
 
@@ -265,7 +265,7 @@ def lights():
 def test_words_tell_which_conditions_a_program_has(lights, sentence, program, counts):
     tokens = program.split()
     support = lights.support(sentence.split(), tokens, [LIGHTS], THINGTALK.form(program).parts)
-    assert (support.told, support.untold, support.left_out) == counts
+    assert (support.confirmed_parts, support.unconfirmed_parts, support.missing_parts) == counts
 
 
 def test_of_two_programs_with_one_function_the_one_that_the_words_tell_weighs_more(lights):
@@ -337,13 +337,13 @@ def test_a_text_ends_before_words_that_rows_say_behind_it_and_never_inside(sente
 
 
 def test_evidence_is_read_as_it_was_written_and_that_of_two_files_is_joined(lights, tmp_path):
-    assert len(lights.telling) > 5
+    assert len(lights.indicators) > 5
     lights.save(tmp_path / "evidence.npz")
     assert_equal(Evidence.load(tmp_path / "evidence.npz", ENGLISH), lights)
     assert_equal(lights.join(lights), lights)
     assert_equal(lights.join(evidence()), evidence().join(lights))
     joined = lights.join(evidence())
-    assert len(joined.telling) >= len(lights.telling)
+    assert len(joined.indicators) >= len(lights.indicators)
     assert set(lights.hashes.tolist()) < set(joined.hashes.tolist())
 
 

@@ -6,11 +6,11 @@ from genie_dp.synthesis.chart import Chart, ChartGrammar, TooMuchWorkError
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.synthesis.spoken import (
+    FoundValue,
     IndexedGrammar,
     NameOrText,
     ReadValues,
-    SaidValue,
-    SpokenSentences,
+    ValueFinder,
 )
 from genie_dp.synthesis.wording import FunctionWords
 from genie_dp.templates.cache import load_inputs
@@ -35,7 +35,7 @@ class MadeUpReader:
         if "7" not in words:
             return [ReadValues(words, {})]
         tokens = tuple("NUMBER_0" if word == "7" else word for word in words)
-        return [ReadValues(tokens, {"NUMBER_0": SaidValue("7", "7")})]
+        return [ReadValues(tokens, {"NUMBER_0": FoundValue("7", "7")})]
 
     def stems_of(self, words, stems, is_known):
         listed = {stem for stem in stems if self.as_value(stem, words).value.how == "listed"}
@@ -44,8 +44,8 @@ class MadeUpReader:
     def as_value(self, stem, words):
         self.asked.append(words)
         if stem == BAND and words == ("the", "larks"):
-            return NameOrText(SaidValue("the larks", "", "listed"), 0.1)
-        return NameOrText(SaidValue(" ".join(words), "", "name"), float(len(words)))
+            return NameOrText(FoundValue("the larks", "", "listed"), 0.1)
+        return NameOrText(FoundValue(" ".join(words), "", "name"), float(len(words)))
 
     def links(self, tokens):
         return [
@@ -74,7 +74,7 @@ def compiled(tmp_path_factory):
 @pytest.fixture(scope="module")
 def spoken(compiled):
     reader = MadeUpReader()
-    return SpokenSentences(IndexedGrammar.from_compiled(compiled, reader), reader)
+    return ValueFinder(IndexedGrammar.from_compiled(compiled, reader), reader)
 
 
 def best(spoken, text):

@@ -27,7 +27,7 @@ from genie_dp.languages.thingtalk.values import (
 from genie_dp.languages.units import SHIPPED, Units
 
 
-class SpokenEnums(Protocol):
+class EnumPhrases(Protocol):
     """A library with phrases of the values of enums, such as skills.Library."""
 
     def functions(self) -> Iterable[Signature]:
@@ -120,7 +120,7 @@ class ThingTalkBodies(TemplateBodies):
         units = SHIPPED if library is None else library.units
         state = ConstantState(str(type_), passing_key(Parameter("", "out", type_), units))
         if isinstance(type_, ty.Enum):
-            spoken: SpokenEnums | None = library if hasattr(library, "enum_phrases") else None
+            spoken: EnumPhrases | None = library if hasattr(library, "enum_phrases") else None
             places = _places(type_, spoken)
             for name in type_.values:
                 value = ConstantValue(f"enum:{name}", state, ast.EnumValue(name))
@@ -186,7 +186,7 @@ def _parse(text: str, holes: tuple[tuple[str, str], ...], class_name: str) -> as
     return parse_fragment(text, dict(holes), class_name=class_name)
 
 
-def _places(type_: ty.Enum, library: SpokenEnums | None) -> list[tuple[str, str]]:
+def _places(type_: ty.Enum, library: EnumPhrases | None) -> list[tuple[str, str]]:
     """Return every parameter that has the type, as (function, name)."""
     if library is None:
         return []
@@ -199,7 +199,7 @@ def _places(type_: ty.Enum, library: SpokenEnums | None) -> list[tuple[str, str]
 
 
 def _speak_enum(
-    name: str, places: Sequence[tuple[str, str]], library: SpokenEnums | None
+    name: str, places: Sequence[tuple[str, str]], library: EnumPhrases | None
 ) -> tuple[str, ...]:
     """Return the phrases of an enum value: those of every parameter that has the type."""
     if library is None:

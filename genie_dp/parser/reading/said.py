@@ -23,7 +23,7 @@ from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ReadValue
 from genie_dp.skills.words import GLUE
 from genie_dp.synthesis.chart import Tokens
-from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue
+from genie_dp.synthesis.spoken import FoundValue, NameOrText, ReadValues
 
 UNLISTED_NAME = "unlisted name"
 """How a name was found that is not in the list of its kind."""
@@ -39,7 +39,7 @@ _UNLISTED, _UNLISTED_WORD = 1.2, 0.6
 _EDGE = 0.3  # of a text that begins or ends with a word such as "to"
 
 
-class SaidValues:
+class SentenceReader:
     """Reads the values of sentences by a reader and the lists of names of a library.
 
     Attributes:
@@ -90,7 +90,7 @@ class SaidValues:
             ReadValues(
                 reading.tokens,
                 {
-                    name: SaidValue(
+                    name: FoundValue(
                         v.text, v.value, "listed" if name in reading.links else "", v.other
                     )
                     for name, v in reading.values.items()
@@ -158,7 +158,7 @@ class SaidValues:
         """Return whether words that are taken for a text may deny the command: "yesterday not"."""
         return takes_negation(tokens, range(start, end), self.locale.words)
 
-    def fill(self, program: str, values: Mapping[str, SaidValue]) -> str:
+    def fill(self, program: str, values: Mapping[str, FoundValue]) -> str:
         """Return a program in token form with values in the place of its placeholders.
 
         Placeholders without a value stay.
@@ -236,7 +236,7 @@ def said_values(
     now: datetime,
     locale: Locale = LOCALE,
     names: Mapping[str, Sequence[str]] | None = None,
-) -> SaidValues | None:
+) -> SentenceReader | None:
     """Return the reader of the values of sentences; None if sentences of the library hold none.
 
     `names` are those of who speaks, by kind of entity.
@@ -246,8 +246,8 @@ def said_values(
     """
     if not language.values.reads_values(library):
         return None
-    return SaidValues(language, library, now=now, locale=locale, names=names)
+    return SentenceReader(language, library, now=now, locale=locale, names=names)
 
 
 def _value(constant: str, text: str, how: str, doubt: float) -> NameOrText:
-    return NameOrText(SaidValue(text, constant, how), doubt)
+    return NameOrText(FoundValue(text, constant, how), doubt)

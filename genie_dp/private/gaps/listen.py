@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from genie_dp.private.gaps.select import Heard, SaidByTemplates, Tokens
+from genie_dp.private.gaps.select import TemplateVocabulary, Tokens, Understanding
 from genie_dp.records import Example
 
 
@@ -40,7 +40,7 @@ class Listener(Protocol):
     """Reads private sentences, and finds the parts missing in the templates for shown ones."""
 
     @property
-    def said(self) -> SaidByTemplates:
+    def vocabulary(self) -> TemplateVocabulary:
         """Return the public vocabulary."""
 
     @property
@@ -63,7 +63,7 @@ class Listener(Protocol):
     def parser(self) -> Any:
         """Return the parser that understands sentences, None where the templates do."""
 
-    def hear(self, utterances: Iterable[str]) -> Iterator[Heard]:
+    def hear(self, utterances: Iterable[str]) -> Iterator[Understanding]:
         """Yield the results for sentences; the same sentence always has the same one."""
 
     def advise(self, sentences: Sequence[Tokens]) -> list[Advice | None]:

@@ -167,7 +167,7 @@ class GapReport:
             rank(released.reasons),
             rank(released.functions),
             release,
-            {**facts, "why": dict(plan.said.reasons), "described": described},
+            {**facts, "why": dict(plan.vocabulary.reasons), "described": described},
         )
 
     @property

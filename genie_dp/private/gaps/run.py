@@ -14,8 +14,8 @@ from genie_dp.private.gaps.select import (
     RELEASES,
     GapLimits,
     GapPlan,
-    Heard,
     NoisyGaps,
+    Understanding,
     Unit,
     release_gaps,
 )
@@ -161,7 +161,10 @@ class Gaps(FiguresRelease):
                 steps=RELEASES,
                 accountant=budget.accountant,
             )
-        vocabulary, limits = self.listener.said, GapLimits(self.words, self.pairs, self.sentences)
+        vocabulary, limits = (
+            self.listener.vocabulary,
+            GapLimits(self.words, self.pairs, self.sentences),
+        )
         gaps = GapPlan(
             vocabulary,
             limits,
@@ -228,16 +231,16 @@ class Gaps(FiguresRelease):
 
 def _hear_each(
     source: PrivateSource, listener: Listener, jobs: int, progress: bool | None
-) -> dict[str, Heard]:
+) -> dict[str, Understanding]:
     """Return each distinct sentence of private rows as it was heard: people repeat sentences."""
     sentences = list(dict.fromkeys(row.utterance for rows in source.units for row in rows))
 
-    def hear(numbers: Sequence[int]) -> Iterator[Heard]:
+    def hear(numbers: Sequence[int]) -> Iterator[Understanding]:
         return listener.hear(sentences[number] for number in numbers)
 
     numbers = range(len(sentences))
     results = in_processes(hear, numbers, jobs) if jobs > 1 else hear(numbers)
-    heard: dict[str, Heard] = {}
+    heard: dict[str, Understanding] = {}
     for sentence, result in zip(sentences, results, strict=True):
         heard[sentence] = result
         write_share("sentences are listened to", len(heard), len(sentences), show=progress)

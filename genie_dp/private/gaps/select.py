@@ -36,7 +36,7 @@ _BINS = 4  # all units, those that were not understood, one reason, one function
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Heard:
+class Understanding:
     """One private sentence as a listener heard it; it never shows its text.
 
     Attributes:
@@ -50,15 +50,15 @@ class Heard:
     function: str = ""
 
     def __repr__(self) -> str:
-        return "Heard(..)"
+        return "Understanding(..)"
 
 
-Unit = Sequence[Heard]
+Unit = Sequence[Understanding]
 """The sentences of one unit."""
 
 
 @dataclass(frozen=True, slots=True)
-class SaidByTemplates:
+class TemplateVocabulary:
     """The public vocabulary, settled before private rows are read.
 
     Attributes:
@@ -76,8 +76,8 @@ class SaidByTemplates:
     def has(self, token: str) -> bool:
         """Return whether a token is a word of templates, a sign, or stands for a value.
 
-        >>> said = SaidByTemplates(frozenset(["the"]), frozenset(), (), {})
-        >>> said.has("the"), said.has("NUMBER"), said.has("?"), said.has("lawn")
+        >>> public = TemplateVocabulary(frozenset(["the"]), frozenset(), (), {})
+        >>> public.has("the"), public.has("NUMBER"), public.has("?"), public.has("lawn")
         (True, True, True, False)
         """
         is_sign = not any(map(str.isalnum, token))
@@ -103,7 +103,7 @@ class GapPlan:
     """All that is public about a release.
 
     Attributes:
-        said: the vocabulary of the templates.
+        vocabulary: the vocabulary of the templates.
         limits: on the contribution of a unit.
         kind: of the noise.
         multiplier: its scale in each release, relative to the sensitivity to a unit.
@@ -112,7 +112,7 @@ class GapPlan:
         reads_all: whether sentences count that are understood.
     """
 
-    said: SaidByTemplates
+    vocabulary: TemplateVocabulary
     limits: GapLimits
     kind: Kind
     multiplier: float
@@ -185,45 +185,47 @@ def number_values(tokens: Sequence[str]) -> Tokens:
 # --------------------------------------------------------------------------------- what a unit adds
 
 
-def totals_of(unit: Unit, said: SaidByTemplates, rng: Random) -> Iterator[tuple[str, str]]:
+def totals_of(unit: Unit, public: TemplateVocabulary, rng: Random) -> Iterator[tuple[str, str]]:
     """Yield the public bins that a unit adds 1 to: four at most."""
     yield "units", ""
-    lacking = [heard for heard in unit if heard.reason]
+    lacking = [sentence for sentence in unit if sentence.reason]
     if lacking:
         yield "lacking", ""
         yield from (("reasons", name) for name in _most_said((h.reason for h in lacking), 1, rng))
-    functions = (heard.function for heard in lacking if heard.function in said.functions)
+    functions = (sentence.function for sentence in lacking if sentence.function in public.functions)
     yield from (("functions", name) for name in _most_said(functions, 1, rng))
 
 
-def words_of(unit: Unit, said: SaidByTemplates, limit: int, rng: Random) -> list[str]:
+def words_of(unit: Unit, public: TemplateVocabulary, limit: int, rng: Random) -> list[str]:
     """Return the words of a unit that are in no template, at most so many.
 
-    >>> said = SaidByTemplates(frozenset(["the"]), frozenset(), (), {})
-    >>> words_of([Heard(("mow", "the", "lawn")), Heard(("mow", "it"))], said, 1, Random(0))
+    >>> public = TemplateVocabulary(frozenset(["the"]), frozenset(), (), {})
+    >>> unit = [Understanding(("mow", "the", "lawn")), Understanding(("mow", "it"))]
+    >>> words_of(unit, public, 1, Random(0))
     ['mow']
     """
-    new = (word for heard in unit for word in heard.tokens if not said.has(word))
+    new = (word for sentence in unit for word in sentence.tokens if not public.has(word))
     return _most_said(new, limit, rng)
 
 
 def pairs_of(
-    unit: Unit, said: SaidByTemplates, words: Mapping[str, int], limit: int, rng: Random
+    unit: Unit, public: TemplateVocabulary, words: Mapping[str, int], limit: int, rng: Random
 ) -> list[tuple[str, str]]:
     """Return the pairs of a unit that are in no template, of words that are public or were shown.
 
     Those of its most frequent sentence come first, of which any: so each part of it has a chance.
 
-    >>> said = SaidByTemplates(frozenset(["the", "on"]), frozenset([("on", "the")]), (), {})
-    >>> sorted(pairs_of([Heard(("on", "the", "lawn", "on"))], said, {"lawn": 90}, 9, Random(0)))
+    >>> public = TemplateVocabulary(frozenset(["the", "on"]), frozenset([("on", "the")]), (), {})
+    >>> unit = [Understanding(("on", "the", "lawn", "on"))]
+    >>> sorted(pairs_of(unit, public, {"lawn": 90}, 9, Random(0)))
     [('lawn', 'on'), ('the', 'lawn')]
     """
     pairs: dict[tuple[str, str], None] = {}
-    for tokens in _most_said((heard.tokens for heard in unit), len(unit), rng):
+    for tokens in _most_said((sentence.tokens for sentence in unit), len(unit), rng):
         of_sentence = [
             pair
             for pair in pairwise(tokens)
-            if pair not in said.pairs and all(said.has(t) or t in words for t in pair)
+            if pair not in public.pairs and all(public.has(t) or t in words for t in pair)
         ]
         rng.shuffle(of_sentence)
         pairs.update(dict.fromkeys(of_sentence))
@@ -232,7 +234,7 @@ def pairs_of(
 
 def sentences_of(
     unit: Unit,
-    said: SaidByTemplates,
+    public: TemplateVocabulary,
     words: Mapping[str, int],
     pairs: Mapping[str, int],
     limit: int,
@@ -240,26 +242,32 @@ def sentences_of(
 ) -> list[Tokens]:
     """Return the sentences of a unit, at most so many, cut where too few people use their pairs.
 
-    >>> said = SaidByTemplates(frozenset(["on", "the"]), frozenset([("on", "the")]), (), {})
-    >>> unit = [Heard(("bob", "on", "the", "lawn", "now")), Heard(("on", "the", "mat"))]
-    >>> sentences_of(unit, said, {"lawn": 90}, {"the lawn": 90}, 9, Random(0))
+    >>> public = TemplateVocabulary(frozenset(["on", "the"]), frozenset([("on", "the")]), (), {})
+    >>> tokens = ("bob", "on", "the", "lawn", "now"), ("on", "the", "mat")
+    >>> unit = [Understanding(sentence) for sentence in tokens]
+    >>> sentences_of(unit, public, {"lawn": 90}, {"the lawn": 90}, 9, Random(0))
     [('..', 'on', 'the', 'lawn', '..')]
     """
-    cut = (cut_sentence(heard.tokens, said, words, pairs) for heard in unit)
+    cut = (cut_sentence(sentence.tokens, public, words, pairs) for sentence in unit)
     return _most_said((tokens for tokens in cut if tokens), limit, rng)
 
 
 def cut_sentence(
-    tokens: Tokens, said: SaidByTemplates, words: Mapping[str, int], pairs: Mapping[str, int]
+    tokens: Tokens,
+    public: TemplateVocabulary,
+    words: Mapping[str, int],
+    pairs: Mapping[str, int],
 ) -> Tokens:
     """Return a sentence with a hole for words in no shown pair, and no pair of the templates.
 
     Empty where the rest has nothing new: no shown pair, and not the whole sentence.
     """
     if len(tokens) == 1:
-        return tokens if said.has(tokens[0]) or tokens[0] in words else ()
+        return tokens if public.has(tokens[0]) or tokens[0] in words else ()
     is_new = [" ".join(pair) in pairs for pair in pairwise(tokens)]
-    holds = [new or pair in said.pairs for new, pair in zip(is_new, pairwise(tokens), strict=True)]
+    holds = [
+        new or pair in public.pairs for new, pair in zip(is_new, pairwise(tokens), strict=True)
+    ]
     pattern: list[str] = []
     for place, token in enumerate(tokens):
         is_joined = place > 0 and holds[place - 1]
@@ -294,7 +302,7 @@ def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Ra
         plan: the public parameters.
         noise: level -> generator of its noise, the system's; another one only in tests.
     """
-    vocabulary, limits = plan.said, plan.limits
+    vocabulary, limits = plan.vocabulary, plan.limits
     units_read = [unit if plan.reads_all else [h for h in unit if h.reason] for unit in units]
     rng, wide = noise("totals"), plan.noise("totals")
     totals = Counter(name for unit in units for name in totals_of(unit, vocabulary, rng))

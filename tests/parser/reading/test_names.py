@@ -11,7 +11,7 @@ from genie_dp.languages.calls.tools import read_tools
 from genie_dp.locale import locale_from
 from genie_dp.parser.reading.fill import EntityNames, NameLink, TypedText
 from genie_dp.parser.reading.grammar_reader import load_reader
-from genie_dp.parser.reading.said import SaidValues
+from genie_dp.parser.reading.said import SentenceReader
 from genie_dp.skills.words import tokenize
 from tests.golden import Case, cases
 
@@ -89,7 +89,7 @@ def test_a_listed_name_takes_no_value_that_is_no_number() -> None:
 
 def test_templates_read_backwards_and_a_parser_find_the_same_names() -> None:
     own = {"x": ["Lamp 2", "Lamp 12"]}
-    said = SaidValues(get_language("calls"), library(), now=NOW, names=own)
+    said = SentenceReader(get_language("calls"), library(), now=NOW, names=own)
     *_, both, _, _ = said.read("swap lamp two and lamp 12")
     assert both.tokens == ("swap", "GENERIC_ENTITY_x_0", "and", "GENERIC_ENTITY_x_1")
     assert [value.how for value in both.values.values()] == ["listed", "listed"]

@@ -8,9 +8,9 @@ import pytest
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.tools import read_tools
 from genie_dp.locale import locale_from
-from genie_dp.parser.reading.said import SaidValues, said_values
+from genie_dp.parser.reading.said import SentenceReader, said_values
 from genie_dp.skills.model import SkillLibrary, SkillValues
-from genie_dp.synthesis.spoken import SaidValue
+from genie_dp.synthesis.spoken import FoundValue
 
 SONG = "GENERIC_ENTITY_com.x:song"
 TASK = "GENERIC_ENTITY_com.x:task"
@@ -20,7 +20,7 @@ TASK = "GENERIC_ENTITY_com.x:task"
 def said():
     listed = SkillValues("com.x:song", ("Blue Moon", "put it down", "in the end"), (1, 1, 1))
     library = SkillLibrary(value_lists={"com.x:song": listed})
-    return SaidValues(get_language("thingtalk"), library, now=datetime(2026, 11, 25))
+    return SentenceReader(get_language("thingtalk"), library, now=datetime(2026, 11, 25))
 
 
 def how(said, stem, text):
@@ -71,7 +71,7 @@ def test_values_of_a_form_of_their_own_come_with_their_meaning(said):
 
 def test_a_program_is_filled_and_placeholders_without_value_stay(said):
     program = "attimer time = TIME_0 => notify"
-    seven = {"TIME_0": SaidValue("7 am", "time:7:00:00")}
+    seven = {"TIME_0": FoundValue("7 am", "time:7:00:00")}
     assert said.fill(program, seven) == "attimer time = time:7:00:00 => notify"
     assert said.fill(program, {}) == program
 
@@ -83,7 +83,7 @@ def test_a_language_without_values_has_no_reader():
 def test_names_in_words_are_apart_where_templates_glue_words_together():
     tool = {"name": "f", "parameters": {"properties": {"a": {"type": "string", "x-entity": "r"}}}}
     library = read_tools({"tools.json": json.dumps({"tools": [tool]})})
-    said = SaidValues(
+    said = SentenceReader(
         get_language("calls"),
         library,
         now=datetime(2026, 11, 25),

@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from genie_dp.private.gaps.select import GapLimits, GapPlan, Heard, SaidByTemplates
+from genie_dp.private.gaps.select import GapLimits, GapPlan, TemplateVocabulary, Understanding
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.run.manifest import ledger_of
 
-SAID = SaidByTemplates(
+SAID = TemplateVocabulary(
     words=frozenset(["turn", "on", "off", "the", "lamp", "lock", "door", "please"]),
     pairs=frozenset([("turn", "on"), ("on", "the"), ("the", "lamp"), ("lock", "the"),
                      ("the", "door")]),
@@ -19,7 +19,7 @@ SAID = SaidByTemplates(
 
 def heard(text, reason="word not said", function="mower.start"):
     """Return a sentence that is not understood."""
-    return Heard(tuple(text.split()), reason, function)
+    return Understanding(tuple(text.split()), reason, function)
 
 
 def plan(*, limits=None, multiplier=2.0, kind="gaussian", delta=1e-6, least=1, reads_all=False):

@@ -15,8 +15,8 @@ from genie_dp.private.gaps.select import (
     HOLE,
     LEVELS,
     GapLimits,
-    Heard,
     NoisyGaps,
+    Understanding,
     cut_sentence,
     pairs_of,
     release_gaps,
@@ -32,7 +32,7 @@ from tests.private.gaps.gaps_setup import SAID, heard, plan
 
 TOKENS = st.sampled_from([*sorted(SAID.words), "mow", "lawn", "grass", "bob", "NUMBER"])
 SENTENCES = st.builds(
-    Heard,
+    Understanding,
     st.lists(TOKENS, min_size=1, max_size=7).map(tuple),
     st.sampled_from(["", *SAID.reasons]),
     st.sampled_from(["", *SAID.functions]),
@@ -89,7 +89,7 @@ def test_one_unit_more_moves_no_exact_count_by_more_than_one(units, unit, limits
 
 
 def test_what_is_understood_counts_only_where_all_is_read():
-    units = [[Heard(("mow", "the", "lawn"), "")]] * 8 + [[Heard(("mow",), "")]]
+    units = [[Understanding(("mow", "the", "lawn"), "")]] * 8 + [[Understanding(("mow",), "")]]
     assert release_gaps(units, without_noise(), rng).words == {}
     shown = release_gaps(units, without_noise(reads_all=True), rng).words
     assert list(shown.items()) == [("mow", 9), ("lawn", 8)]  # the most frequent first
