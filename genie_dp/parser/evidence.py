@@ -435,9 +435,7 @@ class Evidence:
         self, text: Sequence[str], sentence: Sequence[str], functions: Iterable[str]
     ) -> int:
         """Return where a text ends before words that rows have behind values, and never inside."""
-        start = next(
-            (i for i in range(len(sentence)) if [*sentence[i : i + len(text)]] == text), -1
-        )
+        start = _place_of(text, sentence)
         behind = "" if start < 0 else ("", *sentence, "")[start + len(text) + 1]
         for end in range(1, len(text) if start >= 0 else 0):
             words = text[end:]
@@ -488,11 +486,19 @@ class Evidence:
             indicated.update(self.indicated[firsts[i] : ends[i]].tolist())
         return indicated
 
-    def is_of_command(self, name: Sequence[str], functions: Sequence[str]) -> bool:
-        """Return whether rows have all words of a name outside of values, and none inside."""
-        is_said = self._are_said([(word,) for word in name], functions)
-        is_inside = self._are_said([(_INSIDE, word) for word in name], functions)
-        return all(is_said) and not any(is_inside)
+    def is_of_command(
+        self, name: Sequence[str], sentence: Sequence[str], functions: Sequence[str]
+    ) -> bool:
+        """Return whether a name is words of the command: rows have it with both of its neighbours.
+
+        At the beginning of a sentence rows that begin so suffice: "schalte licht aus". A word that
+        rows have in names is none: "post it in the channel news".
+        """
+        place = _place_of(name, sentence)
+        if place < 0 or any(self._are_said([(_INSIDE, word) for word in name], functions)):
+            return False
+        before, behind = ("", *sentence)[place], (*sentence, "")[place + len(name)]
+        return self.says((before, *name, *([behind] if place else [])), functions)
 
     def says(
         self, words: Sequence[str], functions: Iterable[str], *, fixed: str | None = None
@@ -897,6 +903,12 @@ def _terms(
     names.append(_END)
     yield from ((name,) for name in names[1:-1])
     yield from zip(names, names[1:], strict=False)
+
+
+def _place_of(words: Sequence[str], sentence: Sequence[str]) -> int:
+    """Return the first place of words in a sentence, or -1."""
+    places = range(len(sentence) - len(words) + 1)
+    return next((i for i in places if [*sentence[i : i + len(words)]] == [*words]), -1)
 
 
 def places_of_texts(program: Sequence[str], *, names: bool = False) -> Iterator[slice]:

@@ -1261,7 +1261,10 @@ class Parser:
         unknown = filled.unknown_names if self._learned is not None else ()
         functions = language.form(filled.tokens).functions if unknown else ()
         for name in unknown:
-            if self._evidence.is_of_command(tokenize(name.said.casefold()), functions):
+            words = tokenize(name.said.casefold())
+            places = [t for t, x in reading.values.items() if tokenize(x.text.casefold()) == words]
+            typed = [x for t in reading.tokens for x in (words if t in places else (t,))]
+            if self._evidence.is_of_command(words, typed, functions):
                 return None  # "turn the" of "turn the lights on" is no room
         return None if _has_error(language.check(filled.program, library)) else filled
 
