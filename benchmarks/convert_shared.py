@@ -73,7 +73,7 @@ def param_text(param):
 def known(type_):
     """Tell whether our language has a type: recurring times and the like it has not."""
     try:
-        get_language("thingtalk").parse_type(type_)
+        get_language("thingtalk").bodies.parse_type(type_)
     except GenieError:
         return False
     return True

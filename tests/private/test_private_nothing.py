@@ -78,8 +78,10 @@ def named_by_priors(kind, *, about=200, units=0):
 def named_by_gaps(kind):
     """Return how many gap reports of nothing name a function or a reason."""
     plan = gap_plan(kind=kind)
-    said = replace(plan.said, functions=FUNCTIONS, reasons={f"reason {n}": "so" for n in range(12)})
-    plan = replace(plan, said=said)
+    said = replace(
+        plan.vocabulary, functions=FUNCTIONS, reasons={f"reason {n}": "so" for n in range(12)}
+    )
+    plan = replace(plan, vocabulary=said)
     named = 0
     for row in rounded(plan.noise("totals"), 2 + len(FUNCTIONS) + 12, "gaps"):
         functions = dict(zip(FUNCTIONS, row[2:], strict=False))
