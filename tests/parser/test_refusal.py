@@ -438,3 +438,19 @@ def test_a_sentence_that_a_template_nearly_says_is_answered_with_that_template(
     plain = f"I do not know: {REFUSALS[OUT_OF_SCOPE]}."
     assert shown == (f"I do not know. The nearest template says {expected}" if expected else plain)
     assert reply.message == plain
+
+
+def test_a_name_is_words_of_the_command_where_rows_have_them_in_its_place():
+    program = "post( channel= GENERIC_ENTITY_channel_0 )"
+    said = [f"post {word} news in the channel GENERIC_ENTITY_channel_0" for word in "abcdef"]
+    rows = [Pair.from_text(sentence, program) for sentence in said]
+    evidence = Evidence.from_rows([rows], get_language("calls"), ENGLISH)
+    for name, sentence, is_of_command in (
+        ("news", "post it in the channel news", False),
+        ("the", "post it in the channel", True),
+        ("post", "post it", True),
+        ("post", "it is a post", False),
+        ("it", "post it", False),
+    ):
+        found = evidence.is_of_command((name,), sentence.split(), ("post",))
+        assert found == is_of_command, (name, sentence)
