@@ -178,3 +178,12 @@ def slot_type(token: str) -> Type | None:
         return Measure(stem.removeprefix("MEASURE_"))
     kind = stem.removeprefix("GENERIC_ENTITY_")
     return Entity(kind) if kind and kind != stem else None
+
+
+def slots_in(tokens: str) -> tuple[str, ...]:
+    """Return the placeholders of a token form, each once, in its order.
+
+    >>> slots_in("f( a= NUMBER_1 b= NUMBER_0 c= NUMBER_1 )")
+    ('NUMBER_1', 'NUMBER_0')
+    """
+    return tuple(dict.fromkeys(filter(is_slot, tokens.split(" "))))

@@ -104,7 +104,7 @@ class CallsValues(ProgramValues):
 
     def placeholders(self, program: ast.Program) -> tuple[str, ...]:
         """Return the placeholders that calls have, in program order."""
-        return tuple(dict.fromkeys(filter(ty.is_slot, tokens(program).split(" "))))
+        return ty.slots_in(tokens(program))
 
     def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
         """Return the limits of values of placeholders, where the schemas of tools restrict them."""

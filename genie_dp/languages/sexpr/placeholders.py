@@ -10,7 +10,7 @@ from genie_dp.languages.sexpr.declarations import NONE
 from genie_dp.languages.sexpr.literals import FORMS, expression_of, is_read, literal_of, rewrite
 from genie_dp.languages.sexpr.text import is_in_square, tokens
 from genie_dp.languages.terms.values import said
-from genie_dp.languages.types import Entity, Type, is_slot
+from genie_dp.languages.types import Entity, Type, slots_in
 
 
 def anonymize(program: sx.Expression) -> sx.Expression:
@@ -92,7 +92,7 @@ class SexprValues(ProgramValues):
 
     def placeholders(self, program: sx.Expression) -> tuple[str, ...]:
         """Return the placeholders that an expression has, in its order."""
-        return tuple(dict.fromkeys(filter(is_slot, tokens(program).split(" "))))
+        return slots_in(tokens(program))
 
     def reads_values(self, library: Any) -> bool:
         """Return whether a node is declared to hold dates, money and the like, or listed names."""
